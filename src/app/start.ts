@@ -10,7 +10,7 @@ import { userMessage } from './user-message';
 import { type Config, loadEnvFile, readConfig } from '../platform/config/config';
 import { listenError, UserError } from '../platform/errors/user-error';
 import { V8_FLAGS } from './v8-flags';
-import { type Channel, primary } from '../platform/runtime/channel';
+import { type Channel, channelToPrimary } from '../platform/runtime/channel';
 import { decideFor, Limits } from '../rate-limit';
 import { Connections } from '../server/connections';
 import { createLogger, type LogStream } from '../server/logger';
@@ -34,7 +34,7 @@ export interface StartedService extends BuiltService {
  */
 export async function startAnimalStore({ extensions }: StoreOptions = {}): Promise<void> {
   for (const flag of V8_FLAGS) setFlagsFromString(flag);
-  exitOnStopSignal(primary && (() => undefined));
+  exitOnStopSignal(channelToPrimary && (() => undefined));
   const output = new StandardOutput();
   // An error of standard error cannot be reported anywhere; it must not end the process.
   process.stderr.on('error', () => undefined);
@@ -47,7 +47,7 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   process.once('uncaughtException', (error) => void fail(error));
   try {
     const store = createStore(extensions);
-    if (primary) return await serveRequests(primary, store, output);
+    if (channelToPrimary) return await serveRequests(channelToPrimary, store, output);
     loadEnvFile();
     const service = await startService(readConfig(undefined, store.settings), store, output);
     const stopWith = prepareStop(service, output, fail);
@@ -59,7 +59,7 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
 
 /** Prints a sentence, in the primary process. */
 async function report(sentence: string): Promise<void> {
-  if (primary) await primary.ask('failed', sentence).catch(() => undefined);
+  if (channelToPrimary) await channelToPrimary.ask('failed', sentence).catch(() => undefined);
   else process.stderr.write(`${sentence}\n`);
 }
 

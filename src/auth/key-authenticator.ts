@@ -124,7 +124,7 @@ export class KeyCache {
   ) {
     const refreshes = this.batches(2, (hashes) => keys.refresh(hashes));
     this.known = new LRUCache<string, KeyLookup>({
-      // With `max` alone it would be allocated whole, which takes a twentieth of a start.
+      // With only `max` it would be allocated whole, which takes a twentieth of a start.
       maxSize: MAX_KNOWN,
       sizeCalculation: () => 1,
       fetchMethod: (hash) => refreshes.add(hash),

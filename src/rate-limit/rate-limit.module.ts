@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { ThrottlerModule, ThrottlerStorage } from '@nestjs/throttler';
-import { primary } from '../platform/runtime/channel';
+import { channelToPrimary } from '../platform/runtime/channel';
 import { Clock } from '../platform/runtime/clock';
 import { CONFIG, type Config } from '../platform/config/config';
 import { Bans } from './bans';
@@ -21,8 +21,8 @@ import { ThrottleGuard } from './throttle.guard';
       imports: [DiscoveryModule],
       inject: [CONFIG, Clock, DiscoveryService],
       useFactory: ({ redisUrl, redisTimeoutMs }: Config, clock: Clock, discovery: DiscoveryService) => ({
-        storage: primary
-          ? new PrimaryStore(clock, primary)
+        storage: channelToPrimary
+          ? new PrimaryStore(clock, channelToPrimary)
           : redisUrl
             ? new RedisRateLimitStore(clock, new RedisConnector(redisUrl), redisTimeoutMs)
             : new RateLimitStore(clock),
@@ -35,7 +35,7 @@ import { ThrottleGuard } from './throttle.guard';
   providers: [
     { provide: RateLimitStore, useExisting: ThrottlerStorage },
     Bans,
-    ...(primary
+    ...(channelToPrimary
       ? [{ provide: Limits, useExisting: ThrottlerStorage }]
       : [Persistence, { provide: Limits, useClass: OwnLimits }]),
     RateLimitRepository,

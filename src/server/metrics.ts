@@ -8,7 +8,7 @@ import type { Config } from '../platform/config/config';
 import { JSON_TYPE } from '../platform/errors/media-types';
 import { platformErrors } from '../platform/errors/platform.errors';
 import { listenError } from '../platform/errors/user-error';
-import { primary } from '../platform/runtime/channel';
+import { channelToPrimary } from '../platform/runtime/channel';
 import type { Logger } from './logger';
 import type { Connections } from './connections';
 import { routeOf } from './request-log';
@@ -78,7 +78,7 @@ export class Metrics {
     const shared =
       '1 if the rate-limit counters are shared through Redis, 0 if this instance counts separately.';
     // The primary process has the counters of its workers.
-    if (!primary) this.read(Gauge, 'rate_limit_shared', shared, () => Number(limits.isShared));
+    if (!channelToPrimary) this.read(Gauge, 'rate_limit_shared', shared, () => Number(limits.isShared));
     this.read(Gauge, 'http_connections', 'Open client connections.', () => connections.bySocket.size);
     const shed = 'New connections closed because MAX_CONNECTIONS was reached (refused).';
     const outcomes = () => ({ refused: connections.refused });
@@ -150,10 +150,10 @@ export function serveMetrics(
     metrics.record(request, reply);
     done();
   });
-  primary?.handle('metrics', async () =>
+  channelToPrimary?.handle('metrics', async () =>
     (await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()))).flat(),
   );
-  if (primary) return;
+  if (channelToPrimary) return;
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [path] = (request.url ?? '').split('?', 1);
     if (path === '/livez' || path === '/readyz') fastify.routing(request, response);

@@ -60,5 +60,5 @@ export class Channel {
   }
 }
 
-/** The primary process; undefined in any process but a worker. */
-export const primary = cluster.isWorker && isMarked ? new Channel(process) : undefined;
+/** The channel of a worker; undefined in any other process, the primary one included. */
+export const channelToPrimary = cluster.isWorker && isMarked ? new Channel(process) : undefined;

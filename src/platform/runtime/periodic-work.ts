@@ -1,5 +1,5 @@
 import { Logger, type OnApplicationShutdown, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
-import { primary } from './channel';
+import { channelToPrimary } from './channel';
 
 /**
  * Work that each instance repeats until it stops. If a run fails, the next run tries again. The log has one warning of the
@@ -26,7 +26,7 @@ export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnA
   abstract run(): Promise<void>;
 
   onModuleInit(): void | Promise<void> {
-    if (primary && !this.isOfRequests) return;
+    if (channelToPrimary && !this.isOfRequests) return;
     this.timer = setInterval(() => void this.runOnce(), this.intervalMs).unref();
   }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
-import { primary } from './channel';
+import { channelToPrimary } from './channel';
 import { SECOND_MS } from './time';
 
 /** Adds a metric that is read from the database at each scrape: NaN if that fails or takes a second. */
@@ -11,7 +11,7 @@ export function addScrapedGauge(
   read: () => Promise<number | undefined>,
 ): void {
   // The primary process reads it for all workers.
-  if (primary) return;
+  if (channelToPrimary) return;
   const collect = async (): Promise<void> => {
     const value = await Promise.race([read().catch(() => undefined), sleep(SECOND_MS)]);
     gauge.set(value ?? Number.NaN);
