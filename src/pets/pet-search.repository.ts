@@ -7,8 +7,12 @@ import type { Pet } from './pets.dto';
 export const MAX_READ = 400;
 /** The most bytes of names that are compared with the words of a search: long names take longest. */
 export const MAX_COMPARED = 15_000;
+/** Those of a small category, which needs one comparison for all words. */
+const MAX_COMPARED_OF_CATEGORY = 25_000;
+/** In ASCII a byte takes a third of the time. */
+const BYTES = 'sum(octet_length(name) / CASE WHEN octet_length(name) = char_length(name) THEN 3 ELSE 1 END)';
 /** The most words that are counted to find the rarest one. */
-const MAX_COUNTED = 100;
+export const MAX_COUNTED = 100;
 
 /** The most characters of a word in the index. */
 export const WORD_LENGTH = 40;
@@ -63,7 +67,7 @@ const FILTER = '($9::bigint IS NULL OR category_id = $9) AND ($8::text[] IS NULL
 const READ = `
   SELECT pet.* FROM (
     SELECT at.*, named.*,
-      sum(octet_length(name)) OVER (ORDER BY at.word, at.size, at.pet_id ROWS UNBOUNDED PRECEDING) AS bytes
+      ${BYTES} OVER (ORDER BY at.word, at.size, at.pet_id ROWS UNBOUNDED PRECEDING) AS bytes
     FROM (${WORDS}) AS at,
       LATERAL (SELECT id, name, category_id, status FROM pets WHERE id = at.pet_id AND ${FILTER} LIMIT 1) AS named
   ) AS at LEFT JOIN LATERAL (
@@ -89,7 +93,7 @@ const READ = `
 const READ_CATEGORY = `
   SELECT id, name, category_id AS "categoryId", status, CASE WHEN bytes <= $3 THEN pet_search_text(name) END AS text
   FROM (
-    SELECT *, sum(octet_length(name)) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS bytes FROM pets
+    SELECT *, ${BYTES} OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS bytes FROM pets
     WHERE category_id = $1 AND ($2::text[] IS NULL OR status = ANY ($2)) ORDER BY id LIMIT ${MAX_READ}
   ) AS read ORDER BY id`;
 
@@ -180,7 +184,7 @@ export class PetSearchRepository {
     id: bigint,
     status: readonly PetStatus[] | undefined,
   ): Promise<(Pet & { text: string | null })[]> {
-    return this.sql.rows(READ_CATEGORY, [id, status, MAX_COMPARED]);
+    return this.sql.rows(READ_CATEGORY, [id, status, MAX_COMPARED_OF_CATEGORY]);
   }
 
   /** Counts the words of a range after a place, up to `most` and one more. */

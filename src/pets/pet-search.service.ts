@@ -5,10 +5,12 @@ import { WAIT_TIMEOUT_MESSAGE } from '../platform/database/database-errors';
 import { Page, type PageRequest, pageRequestOf } from '../platform/paging/page';
 import { Semaphore } from '../platform/runtime/semaphore';
 import { parseInt64 } from '../platform/validation/int64';
+import { editDistance, editsOf } from './edit-distance';
 import {
   type FoundPet,
   type Match,
   MAX_COMPARED,
+  MAX_COUNTED,
   MAX_READ,
   type Place,
   PetSearchRepository,
@@ -101,12 +103,16 @@ export class PetSearch {
     const words = [...new Set(given.slice(0, -1)), ...given.slice(-1)];
     if (words.length === 0) return new Page(request, [], undefined);
     const position = positionOf(request.after);
-    const all = await this.smallCategory(query);
-    const pets = all?.filter((pet): pet is NamedPet => pet.text !== null);
-    const work = { query, request, position, pets, left: pets?.length === all?.length ? MAX_READ : -1 };
+    const category = await this.smallCategory(query);
+    const compared = category?.filter((pet): pet is NamedPet => pet.text !== null);
+    const isWhole = compared?.length === category?.length;
+    const work: Work = { query, request, position, pets: isWhole ? compared : undefined, left: MAX_READ };
     if (position?.driver !== SIMILAR) {
-      const page = await this.readPlan(await this.planOf(words, position), work);
-      if (position || page.items.length > 0 || work.left < 0) return page;
+      const plan = await this.planOf(words, position);
+      // The index leads to all animals with a rare word, and to few of the category with a frequent one.
+      const isPart = !isWhole && (await this.areFrequent(plan));
+      const page = await this.readPlan(plan, isPart ? { ...work, pets: compared, left: -1 } : work);
+      if (position || page.items.length > 0 || isPart || work.left < 0) return page;
     }
     return this.readPlan(await this.similarPlanOf(words), work);
   }
@@ -122,6 +128,10 @@ export class PetSearch {
     const texts = keys.map(({ text }) => text);
     const driver = position?.driver ?? (await this.rarestOf(keys));
     return { ranges: keys.slice(driver, driver + 1), texts, driver };
+  }
+
+  private async areFrequent({ ranges }: Plan): Promise<boolean> {
+    return (await this.names.sizesOf(ranges)).some((size) => size >= MAX_COUNTED);
   }
 
   private async rarestOf(keys: readonly Key[]): Promise<number> {
@@ -159,7 +169,7 @@ export class PetSearch {
     const found: FoundPet[] = [];
     let place: Place | undefined = position;
     for (const [at, range] of ranges.entries()) {
-      if (place && !(range.from <= place.word && place.word <= range.to)) continue;
+      if (place && !isIn(range, place.word)) continue;
       const start: Place = place ?? { word: range.from, size: -1, id: 0n };
       place = undefined;
       const match = { texts, others: ranges.slice(0, at).map(({ text }) => text), categoryId, status };
@@ -191,8 +201,8 @@ function matchesIn(pets: readonly NamedPet[], range: WordRange, start: Place, ma
       const words = text.trim().split(' ');
       const [word] = words
         .map(cut)
-        .filter((each) => range.from <= each && each <= range.to)
-        .toSorted();
+        .filter((each) => isIn(range, each))
+        .toSorted(compareWords);
       const isWanted = match.texts.every((each) => each.split('|').some((part) => text.includes(part)));
       if (word === undefined || !isWanted || match.others.some((each) => text.includes(each))) return [];
       return { pet, place: { word, size: Math.min(words.length, 100), id: pet.id } };
@@ -201,8 +211,17 @@ function matchesIn(pets: readonly NamedPet[], range: WordRange, start: Place, ma
     .toSorted((one, other) => comparePlaces(one.place, other.place));
 }
 
+function isIn({ from, to }: WordRange, word: string): boolean {
+  return compareWords(from, word) <= 0 && compareWords(word, to) <= 0;
+}
+
+/** Compares as the database does. By UTF-16, which `<` compares, a letter such as \ufa11 follows U+10FFFF. */
+function compareWords(one: string, other: string): number {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other));
+}
+
 function comparePlaces(one: Place, other: Place): number {
-  if (one.word !== other.word) return one.word < other.word ? -1 : 1;
+  if (one.word !== other.word) return compareWords(one.word, other.word);
   if (one.size !== other.size) return one.size - other.size;
   return Number(one.id > other.id) - Number(one.id < other.id);
 }
@@ -233,26 +252,6 @@ function similarKeys(word: string, isLast: boolean, known: readonly string[]): K
   return isBeginning ? [keyOf(word, true), ...similar] : similar;
 }
 
-/** Returns the words with one difference. @param near words that have the letters to insert */
-function editsOf(word: string, near: readonly string[]): string[] {
-  const letters = new Set(Array.from(near.join('')));
-  const splits = [...Array.from(word), ''].map((letter, at, all) => ({
-    start: all.slice(0, at).join(''),
-    letter,
-    next: all[at + 1] ?? '',
-    rest: all.slice(at + 2).join(''),
-  }));
-  return [
-    ...splits.flatMap(({ start, letter, next, rest }) => [start + next + rest, start + next + letter + rest]),
-    ...splits.flatMap(({ start, letter, next, rest }) =>
-      Array.from(letters).flatMap((other) => [
-        start + other + next + rest,
-        start + other + letter + next + rest,
-      ]),
-    ),
-  ];
-}
-
 /** Writes a position as the text of a cursor. The last part is the word. */
 function textOf({ count, driver, size, id, word }: Position): string {
   return [count, driver, size, id, word].join(' ');
@@ -265,21 +264,4 @@ function positionOf(text = ''): Position | undefined {
   const id = parseInt64(digits);
   if (match === undefined || id === undefined) return undefined;
   return { count: Number(count), driver: Number(driver), size: Number(size), id, word };
-}
-
-/** The number of inserted, missing, changed and swapped letters between two words. */
-function editDistance(one: string, other: string): number {
-  const [a, b] = [Array.from(one), Array.from(other)];
-  let [before, last]: [number[], number[]] = [[], [...b.keys(), b.length]];
-  for (const [at, letter] of a.entries()) {
-    const row = [at + 1];
-    for (const [to, wanted] of b.entries()) {
-      const changed = (last[to] ?? 0) + (letter === wanted ? 0 : 1);
-      const isSwapped = at > 0 && to > 0 && letter === b[to - 1] && a[at - 1] === wanted;
-      const swapped = isSwapped ? (before[to - 1] ?? 0) + 1 : Infinity;
-      row.push(Math.min((last[to + 1] ?? 0) + 1, (row[to] ?? 0) + 1, changed, swapped));
-    }
-    [before, last] = [last, row];
-  }
-  return last[b.length] ?? 0;
 }

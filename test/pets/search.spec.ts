@@ -139,6 +139,22 @@ describe('GET /v1/pets/search (searchPets)', () => {
     ]);
   });
 
+  it('finds a rare word in a small category with names too long to compare all of them', async () => {
+    await addAll([...Array.from({ length: 200 }, () => 'é'.repeat(250)), 'Unique']);
+    await app.database.query('UPDATE pets SET category_id = 1');
+    const { json, headers } = await search('uniq', '&categoryId=1');
+    expect([json.length, headers['search-complete']]).toEqual([1, undefined]);
+  });
+
+  it('compares letters beyond U+E000 as the index does, on each page and in a small category', async () => {
+    const names = ['山', '山本', '山﨑', '山﨑太郎', '山𠮷'];
+    await addAll(names);
+    await app.database.query('UPDATE pets SET category_id = 1');
+    const found = (await pagesOf('山', '&limit=1')).flat();
+    expect(found.map(({ name }) => name).toSorted()).toEqual(names.toSorted());
+    expect((await pagesOf('山', '&limit=2&categoryId=1')).flat()).toEqual(found);
+  });
+
   it('knows a name from its creation, its change, and no longer after its removal', async () => {
     const { json } = await app.post('/v1/pets', aNewPet({ name: 'Before Before' }), { key });
     expect(await namesFor('before')).toEqual(['Before Before']);
