@@ -140,7 +140,10 @@ function claimsOf({ extension, modules, paths, schemas }: ReturnType<typeof docu
     ...Object.values(events).map(({ data }) => claim(`schema ${variantOf(data)}`, data)),
     ...migrations.map(({ name }) => claim(`migration ${name}`)),
     ...Object.keys(tags).map((tag) => claim(`tag ${tag}`)),
-    ...Object.keys(own).map((name) => claim(`setting ${name}`)),
+    // Config has `texts` besides the settings.
+    ...[...Object.keys(own), ...(owner === CORE.name ? ['texts'] : [])].map((name) =>
+      claim(`setting ${name}`),
+    ),
     ...Object.values(own).map(({ variable }) => claim(`variable ${variable}`)),
     ...operationsOf(paths).map(({ operationId }) => claim(`operation ${operationId}`)),
     ...Object.entries(paths).flatMap(([path, item]) => {

@@ -18,6 +18,8 @@ const CLOSE_INTERVAL_MS = 1_000;
 
 /** In each turn of the event loop Node accepts one connection, of which the backlog of the kernel has 511. */
 const MAX_SETTLING_TURNS = 1_000;
+/** Requests wait no longer for the close of the port: hooks of an extension may delay it. */
+const MAX_HOLD_MS = 50;
 
 export interface Connection {
   readonly socket: Socket;
@@ -43,6 +45,7 @@ export class Connections {
   private accepted = 0;
   /** The server whose port is about to close. */
   private closing: Server | undefined;
+  private heldUntil = -Infinity;
 
   constructor(private readonly log: Logger) {}
 
@@ -87,10 +90,14 @@ export class Connections {
    */
   async emptyBacklog(server: Server): Promise<void> {
     this.closing = server;
-    for (let turn = 0, known = -1; turn < MAX_SETTLING_TURNS && known !== this.accepted; turn += 1) {
-      known = this.accepted;
+    this.heldUntil = Infinity;
+    // The first turn may be the rest of this one, which accepts none.
+    for (let turn = 0, quiet = 0; turn < MAX_SETTLING_TURNS && quiet < 2; turn += 1) {
+      const known = this.accepted;
       await nextTurn();
+      quiet = known === this.accepted ? quiet + 1 : 0;
     }
+    this.heldUntil = performance.now() + MAX_HOLD_MS;
   }
 
   /** Destroys every connection without a pending request: idle ones, and those that have sent half a head. */
@@ -112,7 +119,8 @@ export class Connections {
 
   private runTurn(): void {
     const endsAt = performance.now() + MAX_TURN_MS;
-    for (const connection of this.closing?.listening ? [] : this.ready) {
+    const isHeld = this.closing?.listening && performance.now() < this.heldUntil;
+    for (const connection of isHeld ? [] : this.ready) {
       this.ready.delete(connection);
       const { socket, tasks } = connection;
       if (tasks.length === 1 && socket.isPaused()) socket.resume();
