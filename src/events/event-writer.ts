@@ -46,9 +46,9 @@ export class Events {
   }
 }
 
-/** Finds a number that was printed as null, such as Infinity. */
+/** Finds a value that was printed as null, such as Infinity. */
 function hasLostNumber(printed: unknown, given: unknown): boolean {
-  if (printed === null) return typeof given === 'number';
+  if (printed === null) return given !== null && given !== undefined;
   if (typeof printed !== 'object') return false;
   return Object.entries(printed).some(([name, each]) =>
     hasLostNumber(each, Reflect.get(Object(given), name)),
