@@ -129,7 +129,7 @@ describe('the network policy of Kubernetes', () => {
       expect([block, isPublicAddress(first)]).toEqual([block, false]);
     }
     // Every block that the service rejects is in the policy, or outside of its two ranges.
-    const sender = read('src/webhooks/webhook-sender.ts');
+    const sender = read('src/webhooks/public-addresses.ts');
     const rejected = sender.match(/(?<=[ '])(?:\d+\.){3}\d+\/\d+|(?<=[ '`])[0-9a-f]*:[0-9a-f:]*\/\d+/g) ?? [];
     expect(rejected.filter((block) => !/^(2000::\/3|64:|::)/.test(block)).toSorted()).toEqual(
       blocks.toSorted(),

@@ -29,7 +29,7 @@ describe('the source', () => {
           readFileSync(join(ROOT, 'src', path), 'utf8'),
         ),
     );
-    expect(outgoing).toEqual(['embedded-postgres/embedded-server.ts', 'webhooks/webhook-sender.ts']);
+    expect(outgoing).toEqual(['embedded-postgres/embedded-server.ts', 'webhooks/receiver-client.ts']);
     const [page = ''] =
       /\*\*API7 [^]*?(?=- \*\*API8)/.exec(readFileSync(join(ROOT, 'SECURITY.md'), 'utf8')) ?? [];
     for (const place of ['database', 'Redis', 'name servers', 'receivers of webhooks'])

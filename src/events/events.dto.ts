@@ -46,7 +46,7 @@ export class ListEventsQuery extends PageQuery {
 
   @OneOf(EVENT_START, {
     optional: true,
-    description: 'An empty page, whose next one has the later events. Read everything between the two.',
+    description: 'An empty page. Read all animals and orders, then follow its `next`.',
   })
   readonly from?: 'now';
 

@@ -48,6 +48,9 @@ const REASONS: readonly (readonly [codes: RegExp, reason: string])[] = [
 /** One rule for unknown names and internal ones: an error must not tell which internal names exist. */
 const PUBLIC_HOST = 'must have a known host with public addresses only';
 
+/** RFC 6761, 6.3. */
+const LOCALHOST = /(^|\.)localhost\.?$/;
+
 const MAX_ADDRESSES = 4;
 /** Node.js begins with the next address after this time, and does not return. Four of them have the time of an exchange. */
 const CONNECT = { autoSelectFamilyAttemptTimeout: 2 * SECOND_MS };
@@ -78,7 +81,8 @@ export class ReceiverClient {
     if (protocol !== 'https:') return 'must be an https URL';
     // The URL parser has made the usual form of hexadecimal and others.
     const address = hostname.replace(/^\[(.*)\]$/, '$1');
-    return isIP(address) === 0 || isPublicAddress(address) ? undefined : PUBLIC_HOST;
+    const isPublic = isIP(address) === 0 ? !LOCALHOST.test(hostname) : isPublicAddress(address);
+    return isPublic ? undefined : PUBLIC_HOST;
   }
 
   /**

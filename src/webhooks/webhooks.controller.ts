@@ -82,7 +82,7 @@ export class WebhooksController {
     id: 'updateWebhook',
     summary: 'Change a webhook',
     description:
-      'Changes the given members. A new `url` or the status `active` retries undelivered events immediately. From now on the webhook has only `types` that this key may read, and none of an extension that was removed.',
+      'Changes the given members. A new `url` or the status `active` retries undelivered events immediately. From now on the webhook has only `types` that this key may read and that still exist.',
     scope,
     returns: [200, Webhook, 'The changed webhook.'],
   })

@@ -10,7 +10,7 @@ export const webhookErrors = defineErrors({
   event_not_found: {
     status: 404,
     when: 'no kept attempt of the webhook is of this event, or the event was removed',
-    message: 'No kept attempt of the webhook is of an event with this id: list its deliveries.',
+    message: 'The webhook has no kept attempt to deliver an event with this id: list its deliveries.',
   },
   too_many_webhooks: {
     status: 409,

@@ -74,6 +74,8 @@ describe('webhooks', () => {
   it.each([
     ['http://shop.example', HTTPS],
     ['https://127.0.0.1', PUBLIC],
+    ['https://localhost:8443/', PUBLIC],
+    ['https://shop.localhost.', PUBLIC],
     ['https://[::1]/', PUBLIC],
     ['https://169.254.169.254/latest', PUBLIC],
     ['https://168.63.129.16', PUBLIC],
