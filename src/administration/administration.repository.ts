@@ -3,7 +3,6 @@ import type { EntityManager } from 'typeorm';
 import { isKeyId } from '../accounts';
 import { pages } from '../platform/database/lists';
 import { Sql } from '../platform/database/sql';
-import type { Page, PageQuery } from '../platform/paging/page';
 import { AuditEntry } from './administration.dto';
 
 /** A key with the scope `admin`, or the one of the request. */
@@ -41,10 +40,6 @@ const ADMINISTRATORS = `
 @Injectable()
 export class AdministrationRepository {
   constructor(private readonly sql: Sql) {}
-
-  listAudit(query: PageQuery): Promise<Page<AuditEntry>> {
-    return auditPages.list(this.sql, query);
-  }
 
   /** Waits for the other changes over HTTP, of every instance: two keys cannot revoke each other. */
   async lock(transaction: EntityManager): Promise<void> {

@@ -24,7 +24,7 @@ import { Clock } from '../platform/runtime/clock';
 import { StoreScopes } from '../platform/runtime/runtime.module';
 import { DAY_MS, durationMs, SECOND_MS } from '../platform/runtime/time';
 import type * as dto from './administration.dto';
-import { type Administrator, AdministrationRepository } from './administration.repository';
+import { type Administrator, AdministrationRepository, auditPages } from './administration.repository';
 
 /** The transaction of a request with an Idempotency-Key. */
 export type Outer = EntityManager | undefined;
@@ -45,7 +45,7 @@ export class AdministrationService {
   ) {}
 
   listAudit(query: PageQuery): Promise<Page<dto.AuditEntry>> {
-    return this.repository.listAudit(query);
+    return auditPages.list(this.sql, query);
   }
 
   listKeys(account: string | undefined, query: dto.ListKeysQuery): Promise<Page<dto.AccountKey>> {

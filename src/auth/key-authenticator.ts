@@ -76,14 +76,15 @@ export class KeyAuthenticator extends Authenticator {
 
   private judge(secret: string, lookup: KeyLookup | undefined): Identity {
     const key = lookup?.key;
-    const rejection = secret.startsWith(this.prefix) ? this.rejectionOf(key) : foreignApiKey(this.prefix);
+    const rejection = secret.startsWith(this.prefix)
+      ? key && this.rejectionOf(key)
+      : foreignApiKey(this.prefix);
     if (rejection || !key) return { rejection: rejection ?? invalidApiKey(), known: key?.principal };
     this.lastUsed.note(key.principal.keyId);
     return { principal: key.principal };
   }
 
-  private rejectionOf(key: KnownKey | undefined): ApiError | undefined {
-    if (!key) return invalidApiKey();
+  private rejectionOf(key: KnownKey): ApiError | undefined {
     if (key.isRevoked) return revokedApiKey();
     // Compared on every request, because a cached key may have expired since it was read.
     const endsWithKey = key.secretValidUntil?.getTime() === key.expiresAt?.getTime();

@@ -157,7 +157,7 @@ const RENUMBER = `
   UPDATE event_log SET
     cluster = event_cluster(),
     shift = newest + (1 << 24) - pg_current_xact_id()::text::bigint,
-    removed_to = CASE WHEN $1 THEN newest + 1 << 22 ELSE removed_to END,
+    removed_to = CASE WHEN $1 THEN (newest + 1) << 22 ELSE removed_to END,
     removed_until = CASE WHEN $1 THEN clock_timestamp() ELSE removed_until END
   FROM (SELECT greatest((SELECT max(id) FROM events), removed_to) >> 22 AS newest FROM event_log) AS found
   WHERE $1 OR cluster <> event_cluster() RETURNING shift`;

@@ -1,5 +1,5 @@
 export { PET_STATUSES, type PetStatus } from './pet-status';
-export { type PetChange, PetEvents } from './pet-listeners';
+export { PetEvents } from './pet-listeners';
 export { type PetHold, PetHolds } from './pet-holds';
 export { ListPetsQuery, NewPet, type Pet, type PetUpdate } from './pets.dto';
 export { petErrors } from './pets.errors';

@@ -5,7 +5,7 @@ import type { RateLimitDecision, Standing, Usage, Windows } from '../platform/ro
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 import { countable } from './route-limit';
 
-export type { RateLimitDecision as Decision, Standing, Usage, Windows };
+export type { RateLimitDecision as Decision, Standing, Usage };
 
 /** The limits of an owner: an account has both of its plan, an address and a route have only the first one. */
 export interface OwnerLimits {

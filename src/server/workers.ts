@@ -82,13 +82,11 @@ export class Workers {
     // Each worker accepts connections itself, so a worker that ends takes none with it that waits.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
-    const first = this.begin(config, follow);
+    const begin = (): Member => this.begin(config, follow);
+    const first = begin();
     const url = await first.started;
     if (url === undefined)
       throw new UserError(first.reason ?? 'A worker ended during its start. Start the service again.');
-    // With PORT=0: later workers have the port of the first one.
-    const texts = { ...config.texts, PORT: new URL(url).port || '80' };
-    const begin = (): Member => this.begin({ ...config, texts }, follow);
     const others = Array.from({ length: this.count - 1 }, begin);
     for (const member of [first, ...others]) void this.keep(member, begin);
     return url;

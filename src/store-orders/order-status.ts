@@ -5,6 +5,14 @@ export const ORDER_STATUSES = ['placed', 'approved', 'delivered', 'cancelled'] a
 
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
+/** A buyer and staff may set a status, or only staff (a key with `orders:manage`). */
+export const SET_BY: Readonly<Record<OrderStatus, 'buyer' | 'staff'>> = {
+  placed: 'buyer',
+  approved: 'staff',
+  delivered: 'staff',
+  cancelled: 'buyer',
+};
+
 /** The statuses of an order that holds its animal. */
 export const OPEN_STATUSES: readonly OrderStatus[] = ['placed', 'approved'];
 

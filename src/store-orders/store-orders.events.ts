@@ -1,4 +1,5 @@
 import type { EventTypes } from '../platform/extension/extension';
+import type { OrderStatus } from './order-status';
 import { Order } from './store-orders.dto';
 import { orderScopes } from './store-orders.scopes';
 
@@ -11,4 +12,4 @@ export const orderEvents = {
   'order.approved': facts,
   'order.delivered': facts,
   'order.cancelled': facts,
-} satisfies EventTypes;
+} satisfies EventTypes & Record<`order.${OrderStatus}`, object>;

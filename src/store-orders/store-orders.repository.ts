@@ -150,7 +150,7 @@ export class StoreOrdersRepository {
     return this.within(transaction).existsBy({ petId, status: In(OPEN_STATUSES) });
   }
 
-  private within(transaction: EntityManager | undefined): Repository<StoreOrderEntity> {
-    return transaction ? transaction.withRepository(this.entities) : this.entities;
+  private within(transaction: EntityManager): Repository<StoreOrderEntity> {
+    return transaction.withRepository(this.entities);
   }
 }

@@ -10,7 +10,7 @@ import type { Precondition } from '../platform/entity-tags/entity-tag';
 import { petErrors, PetHolds, PetsService } from '../pets';
 import { OrderEvents } from './order-listeners';
 import { expiryOf, type OrderConfig } from './store-orders.settings';
-import { ORDER_STATUSES_BEFORE, type OrderStatus, PET_STATUS_AFTER } from './order-status';
+import { ORDER_STATUSES_BEFORE, SET_BY, type OrderStatus, PET_STATUS_AFTER } from './order-status';
 import type { ListOrdersQuery, NewOrder, Order } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
 import { isStaff, orderScopes } from './store-orders.scopes';
@@ -20,9 +20,6 @@ import {
   type StoredOrder,
   StoreOrdersRepository,
 } from './store-orders.repository';
-
-/** The statuses that only the store's staff sets. */
-const OF_STAFF: ReadonlySet<OrderStatus> = new Set(['approved', 'delivered']);
 
 @Injectable()
 export class StoreOrdersService {
@@ -100,7 +97,7 @@ export class StoreOrdersService {
     status: OrderStatus,
     precondition: Precondition<Order>,
   ): Promise<Order> {
-    if (OF_STAFF.has(status) && !isStaff(principal)) throw insufficientScope(orderScopes.manage);
+    if (SET_BY[status] === 'staff' && !isStaff(principal)) throw insufficientScope(orderScopes.manage);
     // The account of an order never changes. Read before the transaction, it occupies no second connection.
     const { account } = isStaff(principal) ? await this.get(principal, id) : {};
     const view = (order: StoredOrder): Order => (account === undefined ? order : { ...order, account });

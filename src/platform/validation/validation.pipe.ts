@@ -119,7 +119,8 @@ function quickDto(
       dto[name] = convert ? convert(value[name]) : value[name];
     }
     const given = dto[name];
-    const isRepeated = input.type === 'query' && Array.isArray(given) && schema.type !== 'array';
+    // A list makes an array of one text, too.
+    const isRepeated = input.type === 'query' && Array.isArray(given) && !Array.isArray(fromText?.('0'));
     if (!isValid(given)) report([...path, name], isRepeated ? 'given only once' : rule, given);
     if (!classOf || !Array.isArray(given) || given.length > Number(schema.maxItems)) continue;
     dto[name] = given.map((item: unknown, at) => {
