@@ -119,9 +119,7 @@ function quickDto(
       dto[name] = convert ? convert(value[name]) : value[name];
     }
     const given = dto[name];
-    // A list makes an array of one text, too.
-    const isRepeated = input.type === 'query' && Array.isArray(given) && !Array.isArray(fromText?.('0'));
-    if (!isValid(given)) report([...path, name], isRepeated ? 'given only once' : rule, given);
+    if (!isValid(given)) report([...path, name], rule, given);
     if (!classOf || !Array.isArray(given) || given.length > Number(schema.maxItems)) continue;
     dto[name] = given.map((item: unknown, at) => {
       const place = [...path, name, String(at)];
