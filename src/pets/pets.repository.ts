@@ -56,7 +56,7 @@ export class PetsRepository {
     private readonly sql: Sql,
     @InjectRepository(PetEntity) private readonly entities: Repository<PetEntity>,
   ) {
-    this.inserts = new Batches((pets) => this.insertAll(pets), { maxRunning: 2, maxWaitMs: sql.maxWaitMs });
+    this.inserts = new Batches((pets) => this.insertAll(pets), { maxRunning: 1, maxWaitMs: sql.maxWaitMs });
   }
 
   async find(id: bigint, transaction?: EntityManager): Promise<Pet | undefined> {
