@@ -8,10 +8,9 @@ import type { PetStatus } from './pet-status';
 import { PetEntity } from './pet.entity';
 import type { NewPet, Pet } from './pets.dto';
 
-/** The columns of an animal, in the order in which `readPet` takes them. */
-export const PET_COLUMNS = 'id, name, category_id, status';
+const COLUMNS = 'id, name, category_id, status';
 
-export const readPet = ([id, name, categoryId, status]: [bigint, string, bigint, PetStatus]): Pet => ({
+const read = ([id, name, categoryId, status]: [bigint, string, bigint, PetStatus]): Pet => ({
   id,
   name,
   categoryId,
@@ -20,31 +19,27 @@ export const readPet = ([id, name, categoryId, status]: [bigint, string, bigint,
 
 /** The list of animals. */
 export const petPages = pages(
-  { table: 'pets', columns: PET_COLUMNS, read: readPet },
+  { table: 'pets', columns: COLUMNS, read },
   { filters: { categoryId: 'category_id', status: 'status' }, ids: 'id' },
 );
 
-const FIND: Statement = {
-  read: readPet,
-  isPipelined: true,
-  text: `SELECT ${PET_COLUMNS} FROM pets WHERE id = $1`,
-};
+const FIND: Statement = { read, isPipelined: true, text: `SELECT ${COLUMNS} FROM pets WHERE id = $1` };
 
 /** The ids ascend in the order of the arrays. */
 const INSERT: Statement = {
-  read: readPet,
+  read,
   text: `
     INSERT INTO pets (name, category_id, status)
     SELECT name, category_id, status
     FROM unnest($1::text[], $2::bigint[], $3::text[]) WITH ORDINALITY AS added (name, category_id, status, position)
     ORDER BY position
-    RETURNING ${PET_COLUMNS}`,
+    RETURNING ${COLUMNS}`,
 };
 
 /** Conditional update: of concurrent changes exactly one succeeds. The others find the status changed and update nothing. */
 const CHANGE_STATUS: Statement = {
-  read: readPet,
-  text: `UPDATE pets SET status = $2 WHERE id = $1 AND status = ANY($3::text[]) RETURNING ${PET_COLUMNS}`,
+  read,
+  text: `UPDATE pets SET status = $2 WHERE id = $1 AND status = ANY($3::text[]) RETURNING ${COLUMNS}`,
 };
 
 /** The animals in the database: prepared statements where speed counts, and TypeORM's repository elsewhere. */
