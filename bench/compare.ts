@@ -3,7 +3,7 @@ import { type Load, type LoadName, loads, type Store } from './loads';
 import type { Options } from './options';
 import { cpuSeconds, memoryMiB } from './process-facts';
 import { type Server, type ServerName, SERVERS, startServer } from './servers';
-import { createKey, createWorld, seedPets, tidyUp, UNLIMITED, type World } from './world';
+import { type Build, createKey, createWorld, seedPets, tidyUp, UNLIMITED, type World } from './world';
 
 /** Long enough to compile the code that runs often. */
 const WARM_UP_SECONDS = 2;
@@ -23,11 +23,14 @@ export interface Comparison {
   readonly memory: Partial<Record<ServerName, number>>;
 }
 
-/** The servers under measurement, and their database. */
+/** A server under measurement. */
+interface Measured extends Server {
+  readonly store: Store;
+}
+
 interface Bench {
   readonly world: World;
-  readonly running: ReadonlyMap<ServerName, Server>;
-  readonly store: Store;
+  readonly running: ReadonlyMap<ServerName, Measured>;
   readonly options: Options;
   readonly say: (line: string) => void;
 }
@@ -35,30 +38,27 @@ interface Bench {
 /** Measures the servers alternately in short rounds: the speed of a machine drifts, so only close runs are comparable. */
 export async function compare(options: Options, say: (line: string) => void): Promise<Comparison> {
   const world = await createWorld();
-  const running = new Map<ServerName, Server>();
+  const running = new Map<ServerName, Measured>();
   try {
-    const { url } = world;
-    say(await seedPets(url, options.pets));
-    const store = {
-      pets: options.pets,
-      key: await createKey(url, 'bench', UNLIMITED),
-      exhaustedKey: await createKey(url, 'exhausted', 1),
-    };
+    const databases = new Map<Build, Filled>();
     const { profile } = options;
     const nodeOptions = profile === undefined ? [] : ['--cpu-prof', '--cpu-prof-dir', profile];
     for (const name of options.servers) {
+      const build = name === 'previous' ? 'dist-previous' : 'dist';
+      const { url, store } = databases.get(build) ?? (await fill(world, build, options.pets, say));
+      databases.set(build, { url, store });
       const server = await startServer(name, { DATABASE_URL: url }, nodeOptions);
-      running.set(name, server);
+      running.set(name, { ...server, store });
       // The only request that the exhausted account may send.
       const headers = { authorization: `Bearer ${store.exhaustedKey}` };
       await (await fetch(`http://127.0.0.1:${server.port}/v1/pets`, { headers })).arrayBuffer();
     }
     const results: { load: LoadName; rounds: Round[] }[] = [];
     for (const name of options.only) {
-      await tidyUp(url);
+      for (const { url } of databases.values()) await tidyUp(url);
       results.push({
         load: name,
-        rounds: await measureRounds(loads[name], { world, running, store, options, say }),
+        rounds: await measureRounds(loads[name], { world, running, options, say }),
       });
     }
     const memory: Comparison['memory'] = {};
@@ -68,6 +68,19 @@ export async function compare(options: Options, say: (line: string) => void): Pr
     for (const server of running.values()) await server.stop();
     await world.stop();
   }
+}
+
+/** A database with animals and keys. */
+interface Filled {
+  readonly url: string;
+  readonly store: Store;
+}
+
+async function fill(world: World, build: Build, pets: number, say: (line: string) => void): Promise<Filled> {
+  const url = build === 'dist' ? world.url : await world.createDatabase('previous');
+  say(await seedPets(url, pets, build));
+  const key = await createKey(url, 'bench', UNLIMITED, build);
+  return { url, store: { pets, key, exhaustedKey: await createKey(url, 'exhausted', 1, build) } };
 }
 
 async function measureRounds(load: Load, bench: Bench): Promise<Round[]> {
@@ -93,9 +106,9 @@ async function measure(
   load: Load,
   server: ServerName,
   seconds: number,
-  { running, store, options: { connections }, world: { postmaster } }: Bench,
+  { running, options: { connections }, world: { postmaster } }: Bench,
 ): Promise<Measurement> {
-  const { pid, port } = running.get(server)!;
+  const { pid, port, store } = running.get(server)!;
   const requests = load.requests(store, SERVERS[server].list);
   const before = [cpuSeconds(pid), cpuSeconds(postmaster)] as const;
   const seen = await runLoad({

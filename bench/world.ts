@@ -9,7 +9,6 @@ import { APP_ROLE } from '../src/embedded-postgres/data-folder';
 import { admitAllRoles, superuserUrl } from '../test/support/superuser';
 
 const execute = promisify(execFile);
-const CLI = join(__dirname, '..', 'dist', 'cli', 'main.js');
 
 /** A limit that no load reaches: the counting is measured, not the rejection. */
 export const UNLIMITED = 1_000_000_000;
@@ -53,21 +52,30 @@ export async function tidyUp(url: string): Promise<void> {
   await client.end();
 }
 
-/** Runs a command of the built command line. @returns its output */
-async function runCli(databaseUrl: string, ...args: readonly string[]): Promise<string> {
+/** The folder of a build. An earlier one may not know the schema of this one, so each has a database of its own. */
+export type Build = 'dist' | 'dist-previous';
+
+/** Runs a command of a built command line. @returns its output */
+async function runCli(build: Build, databaseUrl: string, ...args: readonly string[]): Promise<string> {
   const env = { ...process.env, DATABASE_URL: databaseUrl };
-  const { stdout } = await execute(process.execPath, [CLI, ...args], { env });
+  const cli = join(__dirname, '..', build, 'cli', 'main.js');
+  const { stdout } = await execute(process.execPath, [cli, ...args], { env });
   return stdout.trim();
 }
 
 /** Adds the same animals in every run. @returns the output of `seed` */
-export function seedPets(databaseUrl: string, count: number): Promise<string> {
-  return runCli(databaseUrl, 'seed', '--pets', String(count), '--random-seed', 'bench');
+export function seedPets(databaseUrl: string, count: number, build: Build = 'dist'): Promise<string> {
+  return runCli(build, databaseUrl, 'seed', '--pets', String(count), '--random-seed', 'bench');
 }
 
 /** Creates a key of a new Enterprise account. */
-export async function createKey(databaseUrl: string, account: string, limit: number): Promise<string> {
+export async function createKey(
+  databaseUrl: string,
+  account: string,
+  limit: number,
+  build: Build = 'dist',
+): Promise<string> {
   const plan = `--account ${account} --plan enterprise --per-minute ${limit} --per-day ${limit}`;
-  const printed = await runCli(databaseUrl, 'keys', 'create', ...plan.split(' '), '--json');
+  const printed = await runCli(build, databaseUrl, 'keys', 'create', ...plan.split(' '), '--json');
   return (JSON.parse(printed) as { key: string }).key;
 }
