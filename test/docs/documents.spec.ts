@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { Webhook } from 'standardwebhooks';
 import { proseOfMarkdown } from '../prose/texts';
 import { codeBlocksOf, type Document, documents, ROOT } from './documents';
 
@@ -85,6 +86,12 @@ describe('README.md, CONTRIBUTING.md and docs', () => {
 });
 
 describe('the documents', () => {
+  it('show the signature that Standard Webhooks makes with their secret', () => {
+    const example = /`(whsec_\S+)` signs `(\w+)[.](\d+)[.](\S+)` as `(\S+)`/.exec(read('docs/events.md'));
+    const [, secret = '', id = '', seconds, body = '', signature] = example ?? [];
+    expect(new Webhook(secret).sign(id, new Date(Number(seconds) * 1_000), body)).toBe(signature);
+  });
+
   it(`repeat no sentence of ${MIN_WORDS_OF_SENTENCE} words or more of another document`, () => {
     const places = new Map<string, Set<string>>();
     for (const document of documents) {

@@ -62,6 +62,10 @@ describe('the guide at the service', () => {
     expect([page.status, linksIn(page.text).filter((link) => /docs|^\.\/$/.test(link))]).toEqual([200, []]);
     const { externalDocs } = (await other.get('/openapi.json')).json;
     expect(externalDocs.url).toBe('https://api.example.com/store/guide');
+    expect(page.text).toContain(`API=${ABSOLUTE}<`);
+    expect((await other.get('/guide/agents', { key: '' })).text).toContain(
+      'https://api.example.com/store/mcp',
+    );
     await other.close();
   });
 });

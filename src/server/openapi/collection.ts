@@ -34,7 +34,7 @@ export function serveCollection(fastify: FastifyInstance, config: Config, docume
 }
 
 /** A relative base URL is completed by an address that reaches the service on its own machine. */
-function baseUrlOf({ publicBaseUrl, port }: Config): string {
+export function baseUrlOf({ publicBaseUrl, port }: Config): string {
   return URL.canParse(publicBaseUrl) ? publicBaseUrl : `http://127.0.0.1:${port}${publicBaseUrl}`;
 }
 

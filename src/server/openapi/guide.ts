@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { Marked, type RendererObject } from 'marked';
 import type { Config } from '../../platform/config/config';
 import { serveStatic } from '../../platform/entity-tags/static-content';
+import { baseUrlOf } from './collection';
 import { escapeHtml, pageOf } from './pages';
 
 const FOLDER = join(__dirname, '..', '..', '..', 'docs');
@@ -22,15 +23,19 @@ const PATHS = new Map<string, string>(Object.entries(PAGES).map(([path, file]) =
   'openapi.json',
 );
 
+/** The service in the examples. */
+const EXAMPLE = 'http://127.0.0.1:3000';
+
 /** A link of Markdown to another document. */
 const LINK = /\[([^\]]+)\]\((?!https:|#)([^)]+)\)/g;
 
 const MARKDOWN = { 'Content-Type': 'text/markdown; charset=utf-8' };
 
 /** Serves the documents for clients as pages, and as one text for language models (llmstxt.org). */
-export function serveGuide(fastify: FastifyInstance, { docsEnabled }: Config): void {
+export function serveGuide(fastify: FastifyInstance, config: Config): void {
+  const service = baseUrlOf(config).replace(/\/v1$/, '');
   const documents = Object.entries(PAGES).map(([path, file]) => {
-    const text = readFileSync(join(FOLDER, file), 'utf8');
+    const text = readFileSync(join(FOLDER, file), 'utf8').replaceAll(EXAMPLE, service);
     return { path, text, title: /^# (.*)/.exec(text)?.[1] ?? file };
   });
   serveStatic(fastify, '/llms-full.txt', MARKDOWN, () =>
@@ -39,7 +44,7 @@ export function serveGuide(fastify: FastifyInstance, { docsEnabled }: Config): v
   for (const { path, text, title } of documents) {
     const root = path.includes('/') ? '../' : './';
     const links = documents.map((each) => ({ href: root + each.path, name: each.title }));
-    const texts = { root, title, links, docs: docsEnabled ? [{}] : [] };
+    const texts = { root, title, links, docs: config.docsEnabled ? [{}] : [] };
     const [headers, make] = pageOf('guide-page.html', texts);
     // A text of the document may have the special patterns of `replace`.
     serveStatic(fastify, `/${path}`, headers, () =>
