@@ -20,13 +20,16 @@ describe('the guide at the service', () => {
       seen.set(url.pathname, page);
       return page;
     };
-    for (const start of ['/guide', '/guide/events', '/guide/errors', '/guide/details', '/guide/agents']) {
-      const base = new URL(start, 'http://animal-store.test');
+    const codes = linksIn(await read('/problems')).filter((link) => /problems[/]\w/.test(link));
+    expect(codes.length).toBeGreaterThan(40);
+    const guide = ['guide', 'guide/events', 'guide/errors', 'guide/details', 'guide/agents'];
+    for (const start of [...guide, ...codes]) {
+      const base = new URL(start, 'http://animal-store.test/');
       for (const link of linksIn(await open(base))) {
         const url = new URL(link, base);
         if (url.host !== base.host) continue;
         const page = await open(url);
-        const anchor = decodeURIComponent(url.hash.slice(1));
+        const [, anchor = ''] = /^#([^/].*)/.exec(decodeURIComponent(url.hash)) ?? [];
         if (/"status":404/.test(page) || (anchor && !page.includes(`id="${anchor}"`))) missing.push(url.href);
       }
     }

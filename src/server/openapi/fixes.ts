@@ -14,3 +14,17 @@ export function fixOf(status: number): string {
     return 'Send the request again after the seconds in `Retry-After`, with the same `Idempotency-Key`. If it fails again, report the `X-Request-Id` to the operator.';
   return FIXES[status] ?? 'Fix the request as `message` says. The same request gets the same response.';
 }
+
+const PLACES: Readonly<Record<number, string>> = {
+  400: 'guide/details#bodies-parameters-ids',
+  401: 'guide#your-key',
+  403: 'guide#your-key',
+  412: 'guide#caching-and-safe-edits',
+  422: 'guide#retries',
+  429: 'guide/details#bans',
+};
+
+/** Returns the part of the guide about a status. */
+export function placeOf(status: number): string {
+  return status >= 500 ? 'guide#retries' : (PLACES[status] ?? 'guide/details');
+}
