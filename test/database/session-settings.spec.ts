@@ -22,6 +22,7 @@ const OTHERS = {
   array_nulls: 'off',
   client_encoding: 'LATIN1',
   synchronous_commit: 'off',
+  idle_session_timeout: '5000',
 };
 type Case = readonly [place: string, settings: Readonly<Record<string, string>>];
 const CASES: readonly Case[] = [
@@ -104,8 +105,8 @@ describe('a session has the settings of the service', () => {
     ]);
     expect(updates.map(({ status }) => status)).toEqual(updates.map(() => 200));
     expect((await app.get('/v1/events')).status).toBe(200);
-    const [row] = (await poolOf(app).query('SHOW synchronous_commit')).rows;
-    expect(row).toEqual({ synchronous_commit: 'on' });
+    for (const [name, value] of Object.entries({ synchronous_commit: 'on', idle_session_timeout: '0' }))
+      expect((await poolOf(app).query(`SHOW ${name}`)).rows).toEqual([{ [name]: value }]);
     await change(place, ...Object.keys(settings).map((name) => `RESET ${name}`));
   });
 

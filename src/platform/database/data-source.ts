@@ -42,6 +42,7 @@ const SESSION_SETTINGS = {
   statement_timeout: String(STATEMENT_TIMEOUT_MS),
   lock_timeout: '2000',
   idle_in_transaction_session_timeout: '10000',
+  idle_session_timeout: '0',
 };
 
 /** Selects what a session lacks. A cluster may wait for more copies of a commit. @param commit SQL for its present wait */
