@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Sql, type Statement } from '../platform/database/sql';
+import { lockedBefore, Sql, type Statement } from '../platform/database/sql';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 
 /** The number of animals of each status. */
@@ -32,20 +32,23 @@ const TOTAL: Statement = {
 };
 
 const OF_CATEGORIES = `
-  SELECT category_id AS "categoryId", ${SUMS} FROM (
+  SELECT category_id AS "categoryId", ${SUMS} FROM ${lockedBefore('pet_count_totals')} (
     SELECT category_id, ${each(() => '0')} FROM unnest($1::bigint[]) AS category_id
     UNION ALL SELECT * FROM pet_counts WHERE category_id = ANY ($1)
     UNION ALL SELECT category_id, ${each(String)} FROM (${CHANGES}) AS changes WHERE category_id = ANY ($1)
-  ) AS counted (category_id, ${each(String)}) GROUP BY category_id ORDER BY category_id`;
+  ) AS counted (category_id, ${each(String)}) ON false GROUP BY category_id ORDER BY category_id`;
 
 /** At most as many categories have no animals any more as there are changes. */
 const PAGE = `
-  WITH changes AS MATERIALIZED (SELECT category_id, ${each(String)} FROM (${CHANGES}) AS changes WHERE category_id >= $1)
-  SELECT category_id AS "categoryId", ${SUMS} FROM (
+  WITH changes AS MATERIALIZED (
+    SELECT category_id, ${each(String)} FROM ${lockedBefore('pet_count_totals')} (${CHANGES}) AS changes ON false
+    WHERE category_id >= $1
+  )
+  SELECT category_id AS "categoryId", ${SUMS} FROM ${lockedBefore('pet_count_totals')} (
     (SELECT * FROM pet_counts WHERE category_id >= $1
       ORDER BY category_id LIMIT $2 + (SELECT count(*) FROM changes))
     UNION ALL SELECT * FROM changes
-  ) AS counted GROUP BY category_id HAVING sum(${PET_STATUSES.join(' + ')}) > 0 ORDER BY category_id LIMIT $2`;
+  ) AS counted ON false GROUP BY category_id HAVING sum(${PET_STATUSES.join(' + ')}) > 0 ORDER BY category_id LIMIT $2`;
 
 /**
  * Adds changes up, unless there are none or another instance does. A transaction that has the number of an earlier change was running

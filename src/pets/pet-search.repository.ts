@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Sql } from '../platform/database/sql';
+import { lockedBefore, Sql } from '../platform/database/sql';
 import type { PetStatus } from './pet-status';
 import type { Pet } from './pets.dto';
 
@@ -65,12 +65,12 @@ const FILTER = '($9::bigint IS NULL OR category_id = $9) AND ($8::text[] IS NULL
  * sort all of them.
  */
 const READ = `
-  SELECT pet.* FROM (
+  SELECT pet.* FROM ${lockedBefore('pets')} (
     SELECT at.*, named.*,
       ${BYTES} OVER (ORDER BY at.word, at.size, at.pet_id ROWS UNBOUNDED PRECEDING) AS bytes
     FROM (${WORDS}) AS at,
       LATERAL (SELECT id, name, category_id, status FROM pets WHERE id = at.pet_id AND ${FILTER} LIMIT 1) AS named
-  ) AS at LEFT JOIN LATERAL (
+  ) AS at ON false LEFT JOIN LATERAL (
     SELECT at.id, name, category_id AS "categoryId", status, found.word, found.size
     FROM (SELECT pet_search_text(at.name) AS text OFFSET 0) AS named, LATERAL (
       SELECT min(short) AS word, least(count(*), 100)::smallint AS size FROM (
