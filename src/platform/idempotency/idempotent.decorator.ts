@@ -95,9 +95,10 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
       const { status, location, body, isReplay } = await this.sql.transaction(async (transaction) => {
         // FIND begins after the lock is granted, so it sees the commit of the lock's previous holder.
         const isGranted = await this.keys.tryLock(id, transaction);
-        if (!isGranted) throw platformErrors.idempotency_key_in_use();
         const now = this.clock.now();
         const first = await this.keys.find(id, now, transaction);
+        // Otherwise the holder is another replay.
+        if (!first && !isGranted) throw platformErrors.idempotency_key_in_use();
         if (first && !first.bodyHash.equals(bodyHash)) throw platformErrors.idempotency_key_reused();
         if (first) return { ...first, body: opened(first.body, cipherKey), isReplay: true };
         const response = this.responseOf(reply, await work(transaction), bodyHash);
