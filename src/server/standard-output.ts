@@ -1,4 +1,4 @@
-import { constants, openSync } from 'node:fs';
+import { constants, fstatSync, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { styleText } from 'node:util';
 import { prettyFactory } from 'pino-pretty';
@@ -66,13 +66,16 @@ export class StandardOutput {
   }
 }
 
-/** Opens a terminal again: a write that waits for Ctrl-Q would keep the process from exiting. */
+/**
+ * Opens a terminal or a pipe again: a write that waits, such as for Ctrl-Q, would keep the process from exiting. Processes
+ * that share a descriptor, such as workers (`2>&1`), make it wait.
+ */
 function descriptorOf({ fd, isTTY }: { readonly fd: number; readonly isTTY: boolean }): number {
   try {
     const flags = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
-    return isTTY ? openSync(`/dev/fd/${fd}`, flags) : fd;
+    return isTTY || fstatSync(fd).isFIFO() ? openSync(`/dev/fd/${fd}`, flags) : fd;
   } catch {
-    // The terminal is of another user.
+    // It is closed, or of another user.
     return fd;
   }
 }

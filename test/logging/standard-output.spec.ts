@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { closeSync, constants, mkdtempSync, openSync, readSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -130,6 +130,23 @@ describe('standard output', () => {
     expect(stripVTControlCharacters(broken)).toMatch(/^[\d:]{8} HPE_A 400 a\\nb ::1\n$/);
   });
 
+  it('lets the process exit while the reader stalls, also if a process that it has started shares the pipe', () => {
+    const reader = openFile(path, constants.O_RDONLY);
+    const fd = openFile(path, constants.O_WRONLY);
+    const script = `
+      const output = new (require('./src/server/standard-output').StandardOutput)();
+      require('node:child_process').spawnSync('true', { stdio: 'inherit' });
+      output.write('x'.repeat(${MEBIBYTE}));
+      output.flush().then(() => process.exit(7));`;
+    const { status } = spawnSync(process.execPath, ['-r', './test/support/typescript.cjs', '-e', script], {
+      stdio: ['ignore', fd, fd],
+      timeout: MAX_EXIT_MS,
+      killSignal: 'SIGKILL',
+    });
+    expect(status).toBe(7);
+    for (const each of [reader, fd]) closeSync(each);
+  });
+
   it('has a metric of dropped lines', async () => {
     const logger = createLogger({ logLevel: 'info' }, { write: () => undefined, droppedLines: 3 });
     const source = { driver: {} } as DataSource;
@@ -140,6 +157,7 @@ describe('standard output', () => {
   });
 });
 
+const MAX_EXIT_MS = 30_000;
 /** More than a pipe holds. */
 const BUFFER = Buffer.alloc(MEBIBYTE);
 
