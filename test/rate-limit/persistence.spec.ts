@@ -171,9 +171,9 @@ describe('counters without Redis', () => {
     const stopped = app.nest.close();
     await until(async () => (await waiting()).length === 1);
     pass({ seconds: 3 });
-    // The pool closes next, which ends a query without a response.
+    // The pool closes next, which ends a query without a response: see `createPatientDatabase`.
     await until(() => poolOf(app).ending);
-    pass({ seconds: 10 });
+    pass({ seconds: 60 });
     await stopped;
     await app.database.query('COMMIT');
     holdTimers();
