@@ -87,6 +87,7 @@ export class ApiDocument {
   readonly object: DocumentObject;
   readonly operations: readonly Operation[];
   private readonly checker: SchemaChecker;
+  private readonly schemas = new WeakMap<Schema, Schema>();
   /** Knows each path under GET, as the router of the service does. */
   private readonly router = createRouter({ maxParamLength: Infinity });
 
@@ -116,9 +117,13 @@ export class ApiDocument {
 
   /** Replaces the reference of a schema, and its `allOf`, by what they refer to. */
   schema(node: Schema): Schema {
+    const known = this.schemas.get(node);
+    if (known) return known;
     const { $ref, allOf = [], ...own } = node;
     const parts = $ref === undefined ? allOf : [this.follow(node), ...allOf];
-    return Object.assign({}, ...parts.map((part) => this.schema(part)), own);
+    const schema: Schema = Object.assign({}, ...parts.map((part) => this.schema(part)), own);
+    this.schemas.set(node, schema);
+    return schema;
   }
 
   /** Lists how a value differs from a schema. */

@@ -147,6 +147,7 @@ export class SchemaChecker {
   private readonly ajv = new Ajv({ strict: false, verbose: true });
   /** By the text of the schema: each operation refers to the same Error. */
   private readonly compiled = new Map<string, ValidateFunction>();
+  private readonly ofSchema = new WeakMap<object, ValidateFunction>();
 
   /**
    * @param schemas those that references name
@@ -163,14 +164,20 @@ export class SchemaChecker {
   }
 
   errors(schema: object, value: unknown): readonly Mismatch[] {
-    const text = textForAjv(schema).replaceAll(COMPONENTS, `"${DOCUMENT_ID}#/components`);
-    const validate = this.compiled.get(text) ?? this.ajv.compile(JSON.parse(text));
-    this.compiled.set(text, validate);
+    const validate = this.ofSchema.get(schema) ?? this.compile(schema);
     if (validate(withoutBigints(value))) return [];
     return (validate.errors ?? []).map(({ instancePath, message = 'must be valid', params, data }) => {
       const detail = [params['allowedValues'] ?? params['additionalProperty'] ?? []].flat().join(', ');
       return { where: instancePath, rule: detail === '' ? message : `${message} (${detail})`, got: data };
     });
+  }
+
+  private compile(schema: object): ValidateFunction {
+    const text = textForAjv(schema).replaceAll(COMPONENTS, `"${DOCUMENT_ID}#/components`);
+    const validate = this.compiled.get(text) ?? this.ajv.compile(JSON.parse(text));
+    this.compiled.set(text, validate);
+    this.ofSchema.set(schema, validate);
+    return validate;
   }
 }
 
