@@ -6,6 +6,7 @@ import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
 import { defineErrors } from '../../src/platform/errors/define-errors';
 import type { Extension } from '../../src/platform/extension/extension';
+import { codesOf } from '../../src/server/openapi/codes';
 import { relationsOf } from '../database/support/backups';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
@@ -74,22 +75,21 @@ describe('an extension', () => {
     expect(document.paths['/pets'].get.responses['403'].description).toContain('under_embargo');
   });
 
-  it.each([200, 999, 404.5])('with an error code of the status %d ends the start', async (status) => {
-    const errors = Object.values(codeOf('odd_code', status));
-    await expect(startApp({}, { beside: app, extensions: [{ name: 'odd', errors }] })).rejects.toThrow(
-      `The error code odd_code has the status ${status}: use one from 400 to 599.`,
-    );
-  });
-
-  it.each(['Odd', 'odd_2', 'odd__code', `o${'x'.repeat(64)}`])(
-    'with the error code %s, which the document forbids, ends the start',
-    async (code) => {
-      const errors = Object.values(codeOf(code));
-      await expect(startApp({}, { beside: app, extensions: [{ name: 'odd', errors }] })).rejects.toThrow(
+  it('with an error code that the document forbids, or of another status, ends the start', async () => {
+    const oddStatus = 'The error code odd_code has the status 200: use one from 400 to 599.';
+    const errors = Object.values(codeOf('odd_code', 200));
+    const start = startApp({}, { beside: app, extensions: [{ name: 'odd', errors }] });
+    await expect(start).rejects.toThrow(oddStatus);
+    for (const status of [999, 404.5]) {
+      const list = () => codesOf({}, Object.values(codeOf('odd_code', status)));
+      expect(list).toThrow(oddStatus.replace('200', String(status)));
+    }
+    for (const code of ['Odd', 'odd_2', 'odd__code', `o${'x'.repeat(64)}`]) {
+      expect(() => codesOf({}, Object.values(codeOf(code)))).toThrow(
         `The error code ${code} is invalid: use words of a to z joined by "_", at most 64 characters.`,
       );
-    },
-  );
+    }
+  });
 
   describe('that listens to animals and orders', () => {
     beforeEach(() => app.database.query('TRUNCATE journal, journal_notes'));
