@@ -4,7 +4,7 @@ import { scrape, valueOf } from '../support/metrics';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
 import { until } from '../support/until';
 
-const LIMIT = 40;
+const LIMIT = 16;
 const WORKERS = 2;
 /** Longer than a busy machine needs. */
 const TIMEOUT_MS = 1_000;
