@@ -122,7 +122,7 @@ describe('a start that cannot succeed explains in one sentence', () => {
       /^The server in DATABASE_URL is PostgreSQL 14, and Animal Store needs 15 or later: /,
     );
     await proxy.close();
-    for (const behave of [() => undefined, respondAsWebServer]) {
+    for (const behave of [undefined, respondAsWebServer]) {
       const other = await listener(behave);
       holdTimers({ timeouts: true });
       const said = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
@@ -174,7 +174,7 @@ function urlWith(change: (url: URL) => void): string {
   return url.href;
 }
 
-async function listener(behave: (socket: Socket) => void = () => undefined) {
+async function listener(behave: (socket: Socket) => void = (socket) => void socket.resume()) {
   const server = createServer((socket) => behave(socket.on('error', () => undefined)));
   await once(server.listen(0, '127.0.0.1'), 'listening');
   return { server, port: (server.address() as AddressInfo).port };

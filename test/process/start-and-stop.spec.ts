@@ -195,14 +195,16 @@ it('a signal in the last moment of the start stops the service with status 0', a
   expect(await runProgram(program, {}).ended).toBe(0);
 });
 
-async function reachOpenFiles({ child, url, output }: RunningService): Promise<void> {
+/** Opens more connections than the process may have files. */
+async function reachOpenFiles(service: RunningService): Promise<void> {
+  const { child, url } = service;
   const { length } = readdirSync(`/proc/${child.pid}/fd`);
   execFileSync('prlimit', ['--pid', String(child.pid), `--nofile=${length + 20}`]);
   const { hostname, port } = new URL(url);
   const clients = Array.from({ length: 60 }, () =>
     connect(Number(port), hostname).on('error', () => undefined),
   );
-  const warnings = () => output().match(/The opening of files .*EMFILE/g) ?? [];
+  const warnings = () => service.output().match(/The opening of files .*EMFILE/g) ?? [];
   await until(() => warnings().length > 0);
   for (const client of clients) client.destroy();
   await until(async () => (await send(url, 'GET', '/readyz').catch(() => undefined))?.status === 200);

@@ -112,7 +112,7 @@ describe('WORKERS=2', () => {
     await until(() => linesWith('A worker has ended').length === 1);
     const { length } = names;
     await until(() => names.length > length + 20);
-    // A worker starts slowly beside a load.
+    // A load would slow the start of the new worker.
     load.abort();
     await Promise.all(clients);
     await until(() => linesWith('Server listening').length === 3);
