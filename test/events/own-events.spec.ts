@@ -1,5 +1,6 @@
+import { checkExtensions } from '../../src/app/extension-checks';
 import { createStore } from '../../src/app/store';
-import { userMessage } from '../../src/app/user-message';
+import { readConfig } from '../../src/platform/config/config';
 import type { Extension } from '../../src';
 import { ApiDocument } from '../../src/testing/api-document';
 import { Conformance } from '../../src/testing/conformance';
@@ -205,8 +206,8 @@ describe('the start fails with one sentence for a mistake in the events of an ex
     ],
   ])('%s', async (sentence, change) => {
     const { modules: _modules, ...rest } = clinic;
-    const started = startApp({}, { extensions: [{ ...rest, modules: [], tags: {}, ...change }] });
-    expect(await started.then(() => 'started', userMessage)).toBe(
+    const store = createStore([{ ...rest, modules: [], tags: {}, ...change }]);
+    await expect(checkExtensions(store, readConfig({}, store.settings))).rejects.toThrow(
       `Invalid extensions: ${sentence}. Fix them and start again.`,
     );
     expect(createStore().events['pet.created']).toBeDefined();

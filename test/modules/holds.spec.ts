@@ -2,6 +2,7 @@ import { Module, type Type } from '@nestjs/common';
 import { type PetHold, PetHolds, PetsModule } from '../../src/pets';
 import { defineErrors } from '../../src/platform/errors/define-errors';
 import { startApp } from '../support/app';
+import { createDatabase } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 
@@ -41,8 +42,10 @@ describe('a hold of a module', () => {
 
   it('with a code that another hold defines differently ends the start', async () => {
     const modules = [holding(409, 'removal'), holding(423, 'removal')];
-    await expect(startApp({}, { modules })).rejects.toThrow(
+    const database = await createDatabase();
+    await expect(startApp({}, { modules, database })).rejects.toThrow(
       'The error code pet_in_quarantine has two definitions, if the animal is in quarantine (409) and if the animal is in quarantine (423): rename one of them.',
     );
+    await database.drop();
   });
 });
