@@ -8,7 +8,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import ts from 'typescript';
 import { version } from '../../src/app/store';
 import { CODE } from '../../src/platform/errors/error.schemas';
@@ -22,10 +22,12 @@ const escaped = (text: string) => text.replaceAll(/[?]/g, '[?]');
 /** Compiles packages of the working folder against the sources of the store. @returns the messages of their mistakes */
 function mistakesOf(names: readonly string[]): string[] {
   symlinkSync(join(ROOT, 'node_modules'), 'node_modules');
-  const { config } = ts.readConfigFile(join(names[0]!, 'tsconfig.json'), (path) => ts.sys.readFile(path));
+  // TypeScript keeps the working folder of its first use, which may be that of another spec.
+  const folders = names.map((name) => resolve(name));
+  const { config } = ts.readConfigFile(join(folders[0]!, 'tsconfig.json'), (path) => ts.sys.readFile(path));
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
   const source = (name: string) => [join(ROOT, 'src', name)];
-  const files = names.flatMap((name) => ts.sys.readDirectory(name, ['.ts']));
+  const files = folders.flatMap((folder) => ts.sys.readDirectory(folder, ['.ts']));
   const program = ts.createProgram(files, {
     ...options,
     rootDir: '/',

@@ -56,6 +56,10 @@ describe('WORKERS=2', () => {
     await start();
     key = await createKey('enterprise', '--per-minute', '1000000', '--per-day', '1000000');
   });
+  // One test stops it.
+  beforeEach(async () => {
+    if (service.child.exitCode !== null) await start();
+  });
   afterAll(async () => {
     agent.destroy();
     folder.remove();
