@@ -28,7 +28,7 @@ jest.mock('../../src/embedded-postgres/programs', () => {
 });
 
 const NOBODY = { name: 'nobody', uid: 65_534, gid: 65_534 };
-const STARTS = 2;
+const STARTS = 3;
 
 const asRoot = itWhen(isRoot, 'needs root');
 const folder = temporaryFolder();

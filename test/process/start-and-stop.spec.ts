@@ -19,6 +19,7 @@ import {
   type ServiceProcess,
 } from '../support/service';
 import { rejectionOf, startHere } from '../support/start';
+import { printSkipped } from '../support/it-when';
 import { until } from '../support/until';
 
 const ROOT = join(__dirname, '..', '..');
@@ -154,6 +155,7 @@ describe('npm start', () => {
         });
         expect(kennel.json.code).toBe('insufficient_scope');
         if (existsSync('/proc/self/fd')) await reachOpenFiles(service);
+        else printSkipped('the limit of open files', 'needs Linux');
         process.kill(Number(postmasterPid()), 'SIGKILL');
         expect(await service.ended).toBe(1);
         expect(service.output()).toMatch(/^The embedded PostgreSQL has stopped unexpectedly\. Read .*$/m);

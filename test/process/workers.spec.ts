@@ -116,10 +116,9 @@ describe('WORKERS=2', () => {
     await until(() => linesWith('A worker has ended').length === 1);
     const { length } = names;
     await until(() => names.length > length + 20);
-    // A load would slow the start of the new worker.
+    await until(() => linesWith('Server listening').length === 3);
     load.abort();
     await Promise.all(clients);
-    await until(() => linesWith('Server listening').length === 3);
     const both = Array.from({ length: 8 }, () => send(service.url, 'GET', '/v1/key', { key }));
     failures.push(
       ...(await Promise.all(both)).map(({ status }) => status).filter((status) => status !== 200),

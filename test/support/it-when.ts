@@ -16,7 +16,8 @@ export function describeWhen(condition: boolean, reason: string): (name: string,
   };
 }
 
-function printSkipped(name: string, reason: string): void {
+/** Says that a spec, or a part of it, is skipped. */
+export function printSkipped(name: string, reason: string): void {
   process.stderr.write(`skipped: "${name}" (${reason})\n`);
 }
 

@@ -97,7 +97,7 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
         const isGranted = await this.keys.tryLock(id, transaction);
         const now = this.clock.now();
         const first = await this.keys.find(id, now, transaction);
-        // Otherwise the holder is another replay.
+        // A repetition of a finished request may also hold the lock: it only reads.
         if (!first && !isGranted) throw platformErrors.idempotency_key_in_use();
         if (first && !first.bodyHash.equals(bodyHash)) throw platformErrors.idempotency_key_reused();
         if (first) return { ...first, body: opened(first.body, cipherKey), isReplay: true };

@@ -15,7 +15,7 @@ export function fixOf(status: number): string {
   return FIXES[status] ?? 'Fix the request as `message` says. The same request gets the same response.';
 }
 
-const PLACES: Readonly<Record<number, string>> = {
+const GUIDE_PARTS: Readonly<Record<number, string>> = {
   400: 'guide/details#bodies-parameters-ids',
   401: 'guide#your-key',
   403: 'guide#your-key',
@@ -25,6 +25,6 @@ const PLACES: Readonly<Record<number, string>> = {
 };
 
 /** Returns the part of the guide about a status. */
-export function placeOf(status: number): string {
-  return status >= 500 ? 'guide#retries' : (PLACES[status] ?? 'guide/details');
+export function guidePartOf(status: number): string {
+  return status >= 500 ? 'guide#retries' : (GUIDE_PARTS[status] ?? 'guide/details');
 }

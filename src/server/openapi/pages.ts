@@ -13,7 +13,7 @@ import { platformErrors } from '../../platform/errors/platform.errors';
 import { titleOf } from '../../platform/errors/problem-details';
 import { type Codes, operationsOf, rejectedCodes } from './codes';
 import { API_TITLE, API_VERSION, jsonText, yamlText } from './document';
-import { fixOf, placeOf } from './fixes';
+import { fixOf, guidePartOf } from './fixes';
 import { slimDocument } from './slim-document';
 
 const PACKAGE_FOLDER = dirname(require.resolve('swagger-ui-dist/package.json'));
@@ -152,7 +152,7 @@ function rowOf({ code, status, when, example, fix }: Codes[number]): Texts {
     ...texts,
     when: when.replace(/^[a-z]/, (letter) => letter.toUpperCase()),
     fix: fix ?? fixOf(status),
-    place: placeOf(status),
+    guide: guidePartOf(status),
   };
 }
 
