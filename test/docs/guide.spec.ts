@@ -47,6 +47,12 @@ describe('the guide at the service', () => {
     expect(page).not.toContain('<!--');
   });
 
+  it('names the port that the service listens on, also with PORT=0', async () => {
+    const other = await startApp({ port: 0 }, { beside: app });
+    expect((await other.get('/guide', { key: '' })).text).toContain(`API=${other.url}/v1<`);
+    await other.close();
+  });
+
   it('is found from every page, the document, and as one text from llms.txt', async () => {
     for (const path of ['/', '/docs', '/problems', '/problems/forbidden'])
       expect(linksIn(await read(path))).toContainEqual(expect.stringMatching(/^\.\.?\/guide$/));

@@ -4,7 +4,7 @@ import { findOperation, ownHeaders } from '../../platform/api-docs/operation.dec
 import type { Config } from '../../platform/config/config';
 import { serveStatic } from '../../platform/entity-tags/static-content';
 import { JSON_TYPE } from '../../platform/errors/media-types';
-import { API_TITLE } from './document';
+import { API_TITLE, baseUrlOf } from './document';
 
 const SCHEMA = 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json';
 
@@ -29,13 +29,8 @@ interface Request {
 
 /** Serves the operations as a collection for Postman, Insomnia and others (Postman Collection 2.1), without a key. */
 export function serveCollection(fastify: FastifyInstance, config: Config, document: OpenAPIObject): void {
-  const text = () => JSON.stringify(collectionOf(document, baseUrlOf(config)), null, 2);
+  const text = () => JSON.stringify(collectionOf(document, baseUrlOf(config, fastify)), null, 2);
   serveStatic(fastify, '/collection.json', { 'Content-Type': JSON_TYPE }, text);
-}
-
-/** A relative base URL is completed by an address that reaches the service on its own machine. */
-export function baseUrlOf({ publicBaseUrl, port }: Config): string {
-  return URL.canParse(publicBaseUrl) ? publicBaseUrl : `http://127.0.0.1:${port}${publicBaseUrl}`;
 }
 
 function collectionOf({ info, paths, tags = [], components }: OpenAPIObject, baseUrl: string) {

@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { Marked, type RendererObject } from 'marked';
 import type { Config } from '../../platform/config/config';
 import { serveStatic } from '../../platform/entity-tags/static-content';
-import { baseUrlOf } from './collection';
+import { baseUrlOf } from './document';
 import { escapeHtml, pageOf } from './pages';
 
 const FOLDER = join(__dirname, '..', '..', '..', 'docs');
@@ -33,13 +33,14 @@ const MARKDOWN = { 'Content-Type': 'text/markdown; charset=utf-8' };
 
 /** Serves the documents for clients as pages, and as one text for language models (llmstxt.org). */
 export function serveGuide(fastify: FastifyInstance, config: Config): void {
-  const service = baseUrlOf(config).replace(/\/v1$/, '');
+  // The first request reads it, when the port is known.
+  const named = (text: string) => text.replaceAll(EXAMPLE, baseUrlOf(config, fastify).replace(/\/v1$/, ''));
   const documents = Object.entries(PAGES).map(([path, file]) => {
-    const text = readFileSync(join(FOLDER, file), 'utf8').replaceAll(EXAMPLE, service);
+    const text = readFileSync(join(FOLDER, file), 'utf8');
     return { path, text, title: /^# (.*)/.exec(text)?.[1] ?? file };
   });
   serveStatic(fastify, '/llms-full.txt', MARKDOWN, () =>
-    documents.map(({ text }) => text.replaceAll(LINK, textOfLink)).join('\n'),
+    documents.map(({ text }) => named(text).replaceAll(LINK, textOfLink)).join('\n'),
   );
   for (const { path, text, title } of documents) {
     const root = path.includes('/') ? '../' : './';
@@ -48,7 +49,7 @@ export function serveGuide(fastify: FastifyInstance, config: Config): void {
     const [headers, make] = pageOf('guide-page.html', texts);
     // A text of the document may have the special patterns of `replace`.
     serveStatic(fastify, `/${path}`, headers, () =>
-      make().replace('<!-- document -->', () => render(text, root)),
+      make().replace('<!-- document -->', () => render(named(text), root)),
     );
   }
 }
