@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { isIPv6 } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Pool } from 'pg';
 import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
@@ -176,7 +177,7 @@ export function serveMetrics(
       });
       const address = server.address();
       const port = typeof address === 'object' ? address?.port : undefined;
-      fastify.log.info(`Metrics are at http://${host}:${port}/metrics`);
+      fastify.log.info(`Metrics are at http://${isIPv6(host) ? `[${host}]` : host}:${port}/metrics`);
     })
     .addHook('onClose', (_instance, done) => {
       server.close(() => done());
