@@ -3,6 +3,7 @@ import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { CONFIG, type Config } from '../platform/config/config';
 import { serveStatic } from '../platform/entity-tags/static-content';
+import { siteOf } from '../platform/errors/problem-details';
 
 const CATALOG_PATH = '.well-known/api-catalog';
 
@@ -17,7 +18,7 @@ export class Discovery implements OnModuleInit {
   onModuleInit(): void {
     const fastify = this.host.httpAdapter.getInstance();
     const { publicBaseUrl: base, docsEnabled, mcpEnabled = true } = this.config;
-    const root = base.replace(/\/v1$/, '');
+    const root = siteOf(base);
     const docs = `- [Swagger UI](${root}/docs): the same for people, with a form for each operation\n`;
     const mcp = `- [Model Context Protocol](${root}/mcp): Streamable HTTP; one tool for each operation that the key may use\n`;
     const text = `# Animal Store API

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { siteOf } from '../platform/errors/problem-details';
 import { UserError } from '../platform/errors/user-error';
 import { Api, codeOf, shortened } from './api';
 import { ApiDocument, isList, readCommittedDocument } from './api-document';
@@ -118,7 +119,7 @@ async function apiOf(deployment: Deployment, key: string): Promise<Api> {
       `GET ${deployment.url}/key responds ${own.status} and no key: check --base-url, and that the deployment is an Animal Store.`,
     );
   }
-  const root = new URL(deployment.url).pathname.replace(/\/v1$/, '');
+  const root = siteOf(new URL(deployment.url).pathname);
   const { text } = await deployment.send('/openapi.json', {}, root);
   // This version, with the operations that only the deployment's document has.
   const document = merged(jsonIn(readCommittedDocument()), jsonIn(text));

@@ -52,9 +52,12 @@ export function firstProblems(all: Iterable<Problem>): Problem[] {
 
 const ACRONYMS = new Set(['api', 'json', 'uri']);
 
+/** Returns the address of the pages: the base URL without its `/v1`. */
+export const siteOf = (baseUrl: string): string => baseUrl.replace(/\/v1$/, '');
+
 /** Returns the address below which each code has a page. */
 export function problemPages(publicBaseUrl: string): string {
-  return `${publicBaseUrl.replace(/\/v1$/, '')}/problems`;
+  return `${siteOf(publicBaseUrl)}/problems`;
 }
 
 /** Returns the members of problem details (RFC 9457, section 3.1). @param pages the address from `problemPages` */

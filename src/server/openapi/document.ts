@@ -5,7 +5,7 @@ import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
 import { stringify } from 'lossless-json';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
 import type { Config } from '../../platform/config/config';
-import { problemPages } from '../../platform/errors/problem-details';
+import { problemPages, siteOf } from '../../platform/errors/problem-details';
 import { ERROR_SCHEMAS } from '../../platform/errors/error.schemas';
 import { UserError } from '../../platform/errors/user-error';
 import type { ChosenExtension } from '../../platform/extension/extension';
@@ -68,7 +68,7 @@ export function createDocument(
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: serversOf(config),
-    externalDocs: { description: 'Guide', url: `${config.publicBaseUrl.replace(/\/v1$/, '')}/guide` },
+    externalDocs: { description: 'Guide', url: `${siteOf(config.publicBaseUrl)}/guide` },
     tags: extensions.flatMap(({ tags = {} }) =>
       Object.entries(tags).map(([name, text]) => ({ name, description: text })),
     ),

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { Marked, type RendererObject } from 'marked';
 import type { Config } from '../../platform/config/config';
 import { serveStatic } from '../../platform/entity-tags/static-content';
+import { siteOf } from '../../platform/errors/problem-details';
 import { baseUrlOf } from './document';
 import { escapeHtml, pageOf } from './pages';
 
@@ -34,7 +35,7 @@ const MARKDOWN = { 'Content-Type': 'text/markdown; charset=utf-8' };
 /** Serves the documents for clients as pages, and as one text for language models (llmstxt.org). */
 export function serveGuide(fastify: FastifyInstance, config: Config): void {
   // The first request reads it, when the port is known.
-  const named = (text: string) => text.replaceAll(EXAMPLE, baseUrlOf(config, fastify).replace(/\/v1$/, ''));
+  const named = (text: string) => text.replaceAll(EXAMPLE, siteOf(baseUrlOf(config, fastify)));
   const documents = Object.entries(PAGES).map(([path, file]) => {
     const text = readFileSync(join(FOLDER, file), 'utf8');
     return { path, text, title: /^# (.*)/.exec(text)?.[1] ?? file };
