@@ -37,6 +37,9 @@ interface FoundEvents {
 /** The facts of the feed, and null for the columns of an event if there is none. */
 type Columns = [boolean, bigint, bigint | null, string, Date, string, bigint | null];
 
+/** The bits of an id that number the events of a transaction (decision 35). */
+const POSITION_BITS = 22;
+
 /** The least id that a running or later transaction may write. */
 const END = 'event_id_of(pg_snapshot_xmin(pg_current_snapshot()))';
 
@@ -112,7 +115,7 @@ export const START: Statement = {
     ), earlier AS (
       SELECT id, created_at FROM events WHERE id <= (SELECT max(low) FROM halves) ORDER BY id DESC LIMIT ${MAX_DISORDER}
     ), previous AS (
-      SELECT id, created_at FROM events WHERE id < (SELECT min(id) >> 22 << 22 FROM earlier)
+      SELECT id, created_at FROM events WHERE id < (SELECT min(id) >> ${POSITION_BITS} << ${POSITION_BITS} FROM earlier)
       ORDER BY id DESC LIMIT ${MAX_DISORDER}
     ), first AS (
       SELECT min(id) AS id FROM (TABLE earlier UNION ALL TABLE previous) AS events WHERE ${isLater('created_at')}
@@ -157,9 +160,9 @@ const RENUMBER = `
   UPDATE event_log SET
     cluster = event_cluster(),
     shift = newest + (1 << 24) - pg_current_xact_id()::text::bigint,
-    removed_to = CASE WHEN $1 THEN (newest + 1) << 22 ELSE removed_to END,
+    removed_to = CASE WHEN $1 THEN (newest + 1) << ${POSITION_BITS} ELSE removed_to END,
     removed_until = CASE WHEN $1 THEN clock_timestamp() ELSE removed_until END
-  FROM (SELECT greatest((SELECT max(id) FROM events), removed_to) >> 22 AS newest FROM event_log) AS found
+  FROM (SELECT greatest((SELECT max(id) FROM events), removed_to) >> ${POSITION_BITS} AS newest FROM event_log) AS found
   WHERE $1 OR cluster <> event_cluster() RETURNING shift`;
 
 /** The last one of the oldest events to delete. The constant LIMIT gives the plan an index (decision 22). */
