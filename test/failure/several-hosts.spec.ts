@@ -37,10 +37,8 @@ describeWhen(isNeeded, HINT)('a DATABASE_URL with a primary and a standby', () =
   let url: string;
   beforeAll(async () => {
     pair = await startPair();
-    url = pair.url(pair.standby.host, pair.primary.host);
-    const unused = () => Promise.reject(new Error('not needed'));
-    const drop = () => Promise.resolve();
-    const database = { url, directUrl: url, query: unused, administer: unused, drop };
+    const database = pair.database(pair.standby.host, pair.primary.host);
+    ({ url } = database);
     app = await startApp({ databasePoolSize: POOL_SIZE }, { database });
   });
   afterEach(() => jest.restoreAllMocks());

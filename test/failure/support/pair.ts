@@ -3,6 +3,7 @@ import { chownSync, cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chooseServerUser } from '../../../src/embedded-postgres/programs';
 import { migrate } from '../../../src/platform/database/migrate';
+import type { TestDatabase } from '../../support/database';
 import { OLD_SERVER_BIN } from '../../support/each-server';
 import { schemaConfig } from '../../support/schema-config';
 import { dataFolder } from '../../support/service';
@@ -24,6 +25,8 @@ export interface Pair {
   readonly standby: Node;
   /** Returns the URL of the hosts in this order. */
   url(...hosts: readonly string[]): string;
+  /** Returns their database for an application of a spec. */
+  database(...hosts: readonly string[]): TestDatabase;
   remove(): void;
 }
 
@@ -68,5 +71,13 @@ export async function startPair(): Promise<Pair> {
     for (const each of [primary, standby]) each.crash();
     folder.remove();
   };
-  return { primary, standby, url, remove };
+  const unused = () => Promise.reject(new Error('not needed'));
+  const database = (...hosts: readonly string[]): TestDatabase => ({
+    url: url(...hosts),
+    directUrl: url(...hosts),
+    query: unused,
+    administer: unused,
+    drop: () => Promise.resolve(),
+  });
+  return { primary, standby, url, database, remove };
 }
