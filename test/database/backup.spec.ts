@@ -78,20 +78,24 @@ describe('a backup', () => {
 
   it('has the state of one moment: all rows committed before it, and none committed during the backup', async () => {
     const file = folder.file('moment');
-    const before = await contentOf(source);
-    const name = new URL(source.url).pathname.slice(1);
-    const writer = new Client({ connectionString: source.url });
+    // A database of its own: the late row would change the counts that other specs compare.
+    const changing = await createDatabase();
+    await changing.query(`INSERT INTO pets (name, category_id, status) VALUES ('early', 1, 'sold')`);
+    const before = await contentOf(changing);
+    const name = new URL(changing.url).pathname.slice(1);
+    const writer = new Client({ connectionString: changing.url });
     await writer.connect();
-    await source.query(`ALTER ROLE CURRENT_USER IN DATABASE ${name} SET lock_timeout = '150ms'`);
+    await changing.query(`ALTER ROLE CURRENT_USER IN DATABASE ${name} SET lock_timeout = '150ms'`);
     await writer.query('BEGIN; LOCK TABLE pets');
-    const writing = backup(source, file);
-    await until(async () => (await source.query(`${WAITING_LOCKS} AND ${LATE}`)).length === 1);
+    const writing = backup(changing, file);
+    await until(async () => (await changing.query(`${WAITING_LOCKS} AND ${LATE}`)).length === 1);
     await writer.query(`INSERT INTO pets (name, category_id, status) VALUES ('late', 1, 'sold'); COMMIT`);
     await writer.end();
     await writing;
-    await source.query(`ALTER ROLE CURRENT_USER IN DATABASE ${name} RESET lock_timeout`);
+    await changing.query(`ALTER ROLE CURRENT_USER IN DATABASE ${name} RESET lock_timeout`);
     await restore(target, file);
     expect((await contentOf(target))['pets']).toEqual(before['pets']);
+    await changing.drop();
   });
 
   it('only its owner may read; it appears when it is complete, and replaces a file only if told to', async () => {

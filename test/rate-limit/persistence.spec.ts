@@ -37,6 +37,8 @@ describe('counters without Redis', () => {
   let key: string;
   /** The owner of the account's counters. */
   let owner: string;
+  /** The log's length when the test began. */
+  let logBegin: number;
   beforeAll(async () => {
     holdTimers();
     const settings = {
@@ -48,6 +50,7 @@ describe('counters without Redis', () => {
     app = await startApp(settings, { modules: [ThrottledModule], database: await createPatientDatabase() });
   });
   beforeEach(async () => {
+    logBegin = app.log.length;
     const created = await app.createKey();
     key = created.key;
     const [row] = await app.database.query<{ owner: string }>(
@@ -79,7 +82,7 @@ describe('counters without Redis', () => {
       .find(({ lastFour }) => key.endsWith(lastFour))
       ?.lastUsedAt?.getTime();
   const thisMinute = () => Math.floor(app.clock.now() / 60_000) * 60_000;
-  const logged = (text: string) => app.log.filter((line) => line.includes(text)).length;
+  const logged = (text: string) => app.log.slice(logBegin).filter((line) => line.includes(text)).length;
   const seen = async () => JSON.stringify(await app.database.query(SEEN));
   async function passRounds(count: number): Promise<void> {
     for (let round = 0; round < count; round += 1) {
