@@ -15,8 +15,9 @@ describe('keys and accounts of the command line while the service runs', () => {
   let service: TestApp;
   beforeAll(async () => {
     service = await startApp();
-    catchUp();
   });
+  // A cached key stays longer if a test sets the clock back to the system's after its first use.
+  beforeEach(() => catchUp());
   afterAll(() => service.close());
 
   /** Sets the clock of the service to the system clock, which the commands use. */
