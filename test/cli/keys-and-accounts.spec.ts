@@ -16,11 +16,10 @@ describe('keys and accounts of the command line while the service runs', () => {
   beforeAll(async () => {
     service = await startApp();
   });
-  // A cached key stays longer if a test sets the clock back to the system's after its first use.
   beforeEach(() => catchUp());
   afterAll(() => service.close());
 
-  /** Sets the clock of the service to the system clock, which the commands use. */
+  /** Sets the clock of the service to the system clock, which the commands use: back only before a test, for the cache. */
   const catchUp = () => service.clock.advance({ seconds: (Date.now() - service.clock.now()) / 1_000 });
   const cli = (command: string) => runCli(command.split(' '), { DATABASE_URL: service.database.url });
   const json = async (command: string) => (await cli(`${command} --json`)).json();
