@@ -185,27 +185,31 @@ describe('the counts of animals', () => {
     await app.post('/v1/pets', aNewPet({ name: 'Bella' }), { key });
     const truncating = await connectAdmin(app.database.directUrl);
     // PostgreSQL locks in one order when it parses a statement, in another for its first plans and for later ones.
-    for (let time = 0; time < 8; time += 1) {
-      await truncating.query(`BEGIN; LOCK TABLE ${first}`);
-      const response = app.get(`/v1/${path}`, { key });
-      // The addition of the counts may hold its own tables at any moment; only the session of the request counts.
-      let held: unknown;
-      await until(async () => {
-        const [waiting] = await app.database.query<{ tables: string[] }>(
-          `SELECT ARRAY(SELECT relation::regclass::text FROM pg_locks held
-             WHERE pid = activity.pid AND granted AND relation::regclass::text ~ '^pet(s$|_count|_words)') AS tables
-           FROM pg_locks waiting JOIN pg_stat_activity activity USING (pid)
-           WHERE NOT granted AND relation = $1::regclass AND query NOT LIKE '%SKIP LOCKED%'`,
-          [first],
-        );
-        held = waiting?.tables;
-        return waiting !== undefined;
-      });
-      expect(held).toEqual([]);
-      await truncating.query('COMMIT');
-      expect((await response).status).toBe(200);
+    try {
+      for (let time = 0; time < 8; time += 1) {
+        await truncating.query(`BEGIN; LOCK TABLE ${first}`);
+        const response = app.get(`/v1/${path}`, { key });
+        // The addition of the counts may hold its own tables at any moment; only the session of the request counts.
+        let held: unknown;
+        await until(async () => {
+          const [waiting] = await app.database.query<{ tables: string[] }>(
+            `SELECT ARRAY(SELECT relation::regclass::text FROM pg_locks held
+               WHERE pid = activity.pid AND granted AND relation::regclass::text ~ '^pet(s$|_count|_words)') AS tables
+             FROM pg_locks waiting JOIN pg_stat_activity activity USING (pid)
+             WHERE NOT granted AND relation = $1::regclass AND query NOT LIKE '%SKIP LOCKED%'`,
+            [first],
+          );
+          held = waiting?.tables;
+          return waiting !== undefined;
+        });
+        expect(held).toEqual([]);
+        await truncating.query('COMMIT');
+        expect((await response).status).toBe(200);
+      }
+    } finally {
+      // Its lock would stop the other tests.
+      await truncating.end();
     }
-    await truncating.end();
   });
 
   it('are right after restore, import, revert and a new migration', async () => {
