@@ -190,6 +190,9 @@ describe('bans', () => {
     const migration = new KeyBans1795219200014();
     const later = new EarlierBans1795219200061();
     const times = `'2126-01-01T00:00:00Z', '2126-01-01T00:05:00Z'`;
+    // Else the service would save the ban of an earlier test in between.
+    await runner.startTransaction();
+    await runner.query('LOCK TABLE api_keys, key_bans');
     await runner.query('DELETE FROM key_bans');
     await runner.query(`INSERT INTO key_bans VALUES ('${id}', ${times}), ('token 7', ${times})`);
     await later.down(runner);
@@ -201,6 +204,7 @@ describe('bans', () => {
     await migration.up(runner);
     await later.up(runner);
     const found = await runner.query('SELECT key_id AS id, banned_until::text AS until FROM key_bans');
+    await runner.rollbackTransaction();
     await runner.release();
     const end = new Date('2126-01-01T00:05:00Z');
     expect(found.map((row: { id: string }) => row.id).sort()).toEqual([id, 'token 7'].sort());
