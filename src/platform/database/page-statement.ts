@@ -70,17 +70,19 @@ export function pageStatement(
       has('ids') || has('rare') || has('since')
         ? filtered(some, direction, isInBlocks)
         : rangeOf(some, direction);
-    return `
-      (SELECT * FROM (
-        SELECT * FROM (SELECT * FROM ${table} WHERE ${range} ORDER BY ${orderBy} LIMIT ${MAX_ROWS}) AS rows
-        ORDER BY ${orderBy} LIMIT ${limit}
-      ) AS few WHERE ${['true', ...others].join(' AND ')} ORDER BY id ${order})`;
+    const rows = `(SELECT * FROM ${table} WHERE ${range} ORDER BY ${orderBy} LIMIT ${MAX_ROWS}) AS rows`;
+    // The rows of other values: at most a page.
+    return others.length === 0
+      ? rows
+      : `(SELECT * FROM ${rows} ORDER BY ${orderBy} LIMIT ${limit}) AS few WHERE ${others.join(' AND ')}`;
   });
-  const all = parts.join(' UNION ALL ');
+  const all = parts.map((part) => `(SELECT * FROM ${part} ORDER BY id ${order})`).join(' UNION ALL ');
+  // Each level of a statement costs 2 to 5 % of its time.
+  const page = parts.length === 1 ? parts[0] : `(${all}) AS page`;
   return {
     ...(has('rare') || has('since') ? { isPlannedAnew: true } : { isPipelined: true }),
     // The rows are sorted by columns that `columns` may lack.
-    text: `${has('since') ? lateOf(list, given, all, direction) : `SELECT ${columns} FROM (${all}) AS page`} ORDER BY id ${order} LIMIT $2`,
+    text: `${has('since') ? lateOf(list, given, all, direction) : `SELECT ${columns} FROM ${page}`} ORDER BY id ${order} LIMIT $2`,
   };
 }
 
