@@ -94,6 +94,6 @@ async function prepareSchema(database: CommandConfig): Promise<void> {
 
 function noDatabase(directory: string): UserError {
   return new UserError(
-    `There is no database in ${directory}: run the command in the folder of the service, or set DATA_DIR to its data. The start of a service, "db migrate" and "db restore" create one.`,
+    `There is no database in ${directory}: run the command in the folder of the service, or set DATABASE_URL or DATA_DIR as for the service. The start of a service, "db migrate" and "db restore" create one.`,
   );
 }
