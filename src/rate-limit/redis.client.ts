@@ -1,7 +1,4 @@
-import { ADDRCONFIG, type LookupAddress } from 'node:dns';
-import { lookup } from 'node:dns/promises';
-import type { LookupFunction } from 'node:net';
-import { callbackify } from 'node:util';
+import { HostLookup } from '../platform/runtime/host-lookup';
 
 /** Longest attempt to connect. Sharing resumes within a second of the return of Redis, even if packets are lost. */
 const CONNECT_LIMIT_MS = 750;
@@ -41,9 +38,7 @@ const CONNECTION = {
  */
 export class RedisConnector {
   private readonly library = importLibrary();
-  /** The lookups under way, by host, and the last one. */
-  private readonly lookups = new Map<string, Promise<LookupAddress[]>>();
-  private lastLookup: Promise<unknown> = Promise.resolve();
+  private readonly lookup = new HostLookup(true).lookUp;
 
   constructor(private readonly urls: readonly string[]) {}
 
@@ -60,7 +55,7 @@ export class RedisConnector {
     const socket = {
       connectTimeout: SOCKET_LIMIT_MS,
       reconnectStrategy: false,
-      lookup: this.lookUp,
+      lookup: this.lookup,
     } as const;
     const client = template.duplicate({ url, socket });
     client.on('error', () => undefined);
@@ -103,7 +98,7 @@ export class RedisConnector {
     const socket = {
       connectTimeout: CONNECT_LIMIT_MS,
       tls: protocol === 'rediss:',
-      lookup: this.lookUp,
+      lookup: this.lookup,
     } as const;
     const login = { username: decodeURIComponent(username), password: decodeURIComponent(password) };
     const cluster = createCluster({
@@ -112,7 +107,7 @@ export class RedisConnector {
       // A frozen node accepts the connection, but does not list the others.
       rootNodes: this.urls.map((url) => ({
         url,
-        socket: { socketTimeout: CONNECT_LIMIT_MS, lookup: this.lookUp },
+        socket: { socketTimeout: CONNECT_LIMIT_MS, lookup: this.lookup },
       })),
       // The nodes list their addresses, but not their login.
       defaults: { ...CONNECTION, ...login, socket },
@@ -121,24 +116,6 @@ export class RedisConnector {
     cluster.on('error', (error: Error) => (reason = error));
     await cluster.connect().catch((error: unknown) => Promise.reject(reason ?? error));
     return cluster;
-  }
-
-  private readonly lookUp: LookupFunction = (host, _options, callback) =>
-    callbackify(() => this.addressesOf(host))(callback);
-
-  /**
-   * Looks up one host at a time; concurrent lookups of a host share a result.
-   *
-   * A lookup cannot be cancelled, and holds one of the process's few threads until the DNS gives up, long after the attempt
-   * to connect. With one lookup for each attempt, the database's would wait behind those for Redis.
-   */
-  private addressesOf(host: string): Promise<LookupAddress[]> {
-    const known = this.lookups.get(host);
-    if (known) return known;
-    const addresses = this.lastLookup.then(() => lookup(host, { all: true, hints: ADDRCONFIG }));
-    this.lookups.set(host, addresses);
-    this.lastLookup = addresses.catch(() => undefined).finally(() => this.lookups.delete(host));
-    return addresses;
   }
 }
 

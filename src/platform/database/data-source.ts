@@ -1,9 +1,11 @@
+import { Socket } from 'node:net';
 import { callbackify } from 'node:util';
 import { Client, type ClientConfig, type CustomTypesConfig, type QueryResult, types } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
 import { IDLE_LOSS, isQueryTimeout, isUnusable, markUnsent, WAIT_TIMEOUT_MESSAGE } from './database-errors';
 import { hostOf, Hosts } from './hosts';
+import { HostLookup } from '../runtime/host-lookup';
 
 export type DatabaseConfig = Pick<
   Config,
@@ -121,6 +123,17 @@ export async function announced<T>(what: string, work: Promise<T>): Promise<T> {
   return work.finally(() => clearInterval(notice));
 }
 
+/** The hosts of a cluster are looked up concurrently: a silent name server of one must not delay the next one. */
+const { lookUp } = new HostLookup(false);
+
+/** The socket of a connection: node-postgres passes a port and a host, or a path. */
+class DatabaseSocket extends Socket {
+  override connect(to: unknown, host?: unknown): this {
+    if (typeof host !== 'string') return super.connect(String(to));
+    return super.connect({ port: Number(to), host, lookup: lookUp });
+  }
+}
+
 /** The connections of a pool share its `hosts`; default: the hosts in the connection string. */
 type BoundedConfig = ClientConfig & { readonly hosts?: Hosts };
 
@@ -138,7 +151,12 @@ export class BoundedClient extends Client {
 
   constructor(config: BoundedConfig = {}) {
     const hosts = config.hosts ?? new Hosts(config.connectionString);
-    const whole = { keepAlive: true, keepAliveInitialDelayMillis: 30_000, types: TYPES, ...config };
+    const socket = {
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 30_000,
+      stream: () => new DatabaseSocket(),
+    };
+    const whole = { ...socket, types: TYPES, ...config };
     let failure: unknown;
     try {
       super({ ...whole, connectionString: hosts.urls[0] });
