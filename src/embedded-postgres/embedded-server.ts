@@ -173,8 +173,10 @@ async function launch(options: PlacedOptions, { bin, context }: Programs, staleP
   const { directory, user } = options;
   const before = readServer(directory)?.file;
   const isShort = Buffer.byteLength(join(directory, SOCKET)) <= SOCKET_PATH_LIMIT_BYTES;
-  const socketDirectory = isShort ? directory : mkdtempSync('/tmp/animal-store-');
-  if (!isShort && user !== undefined) chownSync(socketDirectory, user.uid, user.gid);
+  // A comma separates hosts.
+  const isHost = isShort && !directory.includes(',');
+  const socketDirectory = isHost ? directory : mkdtempSync('/tmp/animal-store-');
+  if (!isHost && user !== undefined) chownSync(socketDirectory, user.uid, user.gid);
   const server = [join(bin, 'postgres'), ...argumentsOf(options, socketDirectory)];
   // PostgreSQL does not start if a process has the pid in postmaster.pid, unless it is its grandparent's, which pg_ctl
   // sets in this variable. It still checks the shared memory of the earlier server.
@@ -195,7 +197,7 @@ async function launch(options: PlacedOptions, { bin, context }: Programs, staleP
   shell.unref();
   // A broken pipe means that the server has ended.
   shell.stdin?.on('error', () => undefined);
-  if (!isShort) shell.once('exit', () => rmSync(socketDirectory, { recursive: true, force: true }));
+  if (!isHost) shell.once('exit', () => rmSync(socketDirectory, { recursive: true, force: true }));
   const ended = Promise.allSettled([once(shell, 'exit')]).then(() => undefined);
   const stop = (): Promise<void> => {
     shell.ref();
@@ -215,8 +217,7 @@ function argumentsOf(options: PlacedOptions, socketDirectory: string): string[] 
   const { directory, purpose = 'service', durable = true, maxConnections = 60 } = options;
   const settings = {
     listen_addresses: '',
-    // The setting is a list: without quotes, a comma in the path would separate two folders.
-    unix_socket_directories: `"${socketDirectory.replaceAll('"', '""')}"`,
+    unix_socket_directories: socketDirectory,
     unix_socket_permissions: '0700',
     port: PORT,
     max_connections: maxConnections,

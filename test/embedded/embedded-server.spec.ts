@@ -33,7 +33,7 @@ const STARTS = 3;
 const asRoot = itWhen(isRoot, 'needs root');
 const folder = temporaryFolder();
 // Each of these characters has a meaning in a URL, in a list of folders or in a shell.
-const dataDir = join(folder, `my "data", 100%`);
+const dataDir = join(folder, `my "data" 100%`);
 const cluster = join(dataDir, 'pg18');
 const pidFile = join(cluster, 'postmaster.pid');
 const starts: Promise<EmbeddedServer>[] = [];
@@ -237,11 +237,14 @@ describe('the embedded server', () => {
     );
   });
 
-  it('works if the path is too long for a socket', async () => {
-    const long = join(folder, 'ä'.repeat(100));
-    execFileSync('cp', ['-a', dataDir, long]);
-    const server = await start(options(long));
-    const rows = await rowsOf(await startEmbedded({ ...command, dataDir: long }));
+  it.each([
+    ['is too long for a socket', 'ä'.repeat(100)],
+    ['has a comma, which separates hosts', 'a,b'],
+  ])('works if the path %s', async (_, name) => {
+    const odd = join(folder, name);
+    execFileSync('cp', ['-a', dataDir, odd]);
+    const server = await start(options(odd));
+    const rows = await rowsOf(await startEmbedded({ ...command, dataDir: odd }));
     const socketFolder = new URL(server.url()).searchParams.get('host')!;
     const { mode } = statSync(socketFolder);
     await server.stop();
