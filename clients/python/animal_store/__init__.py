@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.message import Message
 from email.utils import parsedate
-from http.client import HTTPException
+from http.client import HTTPException, IncompleteRead
 from itertools import chain
 from typing import Any, Dict, Literal, NamedTuple, TypedDict, Union
 from urllib.parse import parse_qs, quote, urlencode, urljoin, urlsplit
@@ -371,10 +371,14 @@ class AnimalStore:
     def _attempt(self, request: Request) -> Response:
         with build_opener(_EveryStatus).open(request, timeout=self.timeout) as response:
             status, headers, body = response.status, response.headers, response.read()
-        if "X-RateLimit-Remaining" in headers:
+            # http.client takes a connection that is lost in the header for the end of an empty body.
+            if status < 300 and not body and response.length is None and not response.chunked:
+                raise IncompleteRead(body)
+        if re.fullmatch("[0-9]+", headers["X-RateLimit-Remaining"] or ""):
             self.remaining = int(headers["X-RateLimit-Remaining"])
         try:
-            if status < 300 or status == 304:
+            # http.client returns a 102 or 103 in place of the response.
+            if 200 <= status < 300 or status == 304:
                 return Response(status, headers, json.loads(body) if body else None)
         except ValueError:
             pass

@@ -117,9 +117,11 @@ class Retries(PreparedServer):
             self.store.get_pet(1)
         self.assertEqual(self.waits, [0.25, 0.5, 1, 2, 4])
 
-    def test_follow_a_response_that_breaks_in_its_body(self):
-        self.responses = [(200, {"Content_Length": 100}, "{"), ok()]
-        self.assertEqual(self.store.get_pet(1), PET)
+    def test_follow_a_response_that_breaks(self):
+        for place, broken in {"header": (201, {}, ""), "body": (200, {"Content_Length": 100}, "{")}.items():
+            with self.subTest(place):
+                self.responses = [broken, ok()]
+                self.assertEqual(self.store.get_pet(1), PET)
 
     def test_do_not_follow_other_errors(self):
         for status in (400, 401, 403, 404, 409, 412, 422):
@@ -147,7 +149,8 @@ class Requests(PreparedServer):
         self.assertEqual({path for _, path, _, _ in self.requests}, {"/v1/pets/1"})
 
     def test_raise_an_error_if_the_response_is_not_one_of_the_service(self):
-        for status, text in [(200, "<html>"), (404, "<html>"), (404, "null"), (404, "[]"), (404, '{"code":"a"}')]:
+        bodies = [(200, "<html>"), (404, "<html>"), (404, "null"), (404, "[]"), (404, '{"code":"a"}'), (103, "")]
+        for status, text in bodies:
             with self.subTest(text, status=status):
                 self.responses = [(status, {}, text)]
                 self.assert_error(self.store.get_pet, 1, code="unexpected_response", status=status, problems=[])
@@ -168,6 +171,11 @@ class Requests(PreparedServer):
             with self.subTest(status):
                 self.responses = [(status, headers, text)]
                 self.assert_error(self.store.get_pet, 1, message=f"{start} {status}, {received}")
+
+
+    def test_ignore_a_header_of_a_proxy(self):
+        self.responses = [ok(X_RateLimit_Remaining="7"), ok(X_RateLimit_Remaining="6, 59;w=60")]
+        self.assertEqual([self.store.get_pet(1), self.store.get_pet(1), self.store.remaining], [PET, PET, 7])
 
 
 class Events(PreparedServer):
