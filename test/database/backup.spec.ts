@@ -7,6 +7,7 @@ import { kennels, Kennels1795300000000 } from '../modules/support/kennels.extens
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { migrations, schemaConfig } from '../support/schema-config';
+import { runProgram } from '../support/service';
 import { until } from '../support/until';
 import { backup, backupFolder, contentOf, messageOf, restore } from './support/backups';
 import { configWith, extensionOf, migrationOf } from './support/extensions';
@@ -150,6 +151,18 @@ describe('a backup', () => {
     await blocker.end();
     expect(await message).toMatch(/^The database cannot be reached \(.*\): check DATABASE_URL/);
     expect(readdirSync(folder.path).filter((name) => name.startsWith('broken'))).toEqual([]);
+  });
+
+  it.each(['SIGINT', 'SIGTERM'] as const)('leaves no file after %s', async (signal) => {
+    const program = `
+      const { writeWholeFile } = require('./src/platform/database/backup/whole-file');
+      setInterval(() => undefined, 1_000);
+      void writeWholeFile(process.env.FILE, () => new Promise(() => undefined));`;
+    const { child, ended } = runProgram(program, { FILE: folder.file('ended') });
+    const files = () => readdirSync(folder.path).filter((name) => name.startsWith('ended'));
+    await until(() => files().length === 1);
+    child.kill(signal);
+    expect([await ended, child.signalCode, files()]).toEqual([null, signal, []]);
   });
 
   it('has the tables of extensions, and needs a program with them', async () => {

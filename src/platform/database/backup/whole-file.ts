@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { createWriteStream, lstatSync, type WriteStream } from 'node:fs';
+import { createWriteStream, lstatSync, rmSync, type WriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isDatabaseUnavailable } from '../database-errors';
@@ -26,6 +26,11 @@ export async function writeWholeFile(
 ): Promise<number> {
   const partial = `${path}.${randomUUID()}.partial`;
   const file = createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true });
+  const end = (signal: NodeJS.Signals): void => {
+    rmSync(partial, { force: true });
+    process.kill(process.pid, signal);
+  };
+  process.once('SIGINT', end).once('SIGTERM', end);
   try {
     await write(file);
     await rename(partial, path);
@@ -39,5 +44,7 @@ export async function writeWholeFile(
     throw new UserError(
       `The file ${path} cannot be written (${codeOf(error)}): give a file in an existing folder that this user may write, with enough space.`,
     );
+  } finally {
+    process.off('SIGINT', end).off('SIGTERM', end);
   }
 }
