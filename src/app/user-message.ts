@@ -52,6 +52,8 @@ export function userMessage(error: unknown): string {
     return `${type}: the class of a parameter is missing at run time: import it without \`type\`, and set emitDecoratorMetadata in tsconfig.json.`;
   const sentence = codeOf(error) === '42501' ? missingRight(error.message) : SENTENCES[codeOf(error)];
   if (sentence !== undefined) return sentence;
+  if ('syscall' in error && error.syscall === 'uv_cwd')
+    return 'The working directory does not exist any more: change to another one.';
   if ('path' in error && 'syscall' in error) {
     return `The file ${String(error.path)} cannot be read: correct its name, or let this user read it.`;
   }

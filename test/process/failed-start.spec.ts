@@ -64,6 +64,18 @@ describe('a start that cannot succeed explains in one sentence', () => {
     expect([status, command]).toEqual([1, expect.objectContaining({ status: 1, out: '', all: stderr })]);
   });
 
+  it('that its working directory was removed, as a command does', async () => {
+    const workingDirectory = process.cwd();
+    const directory = mkdtempSync(join(tmpdir(), 'animal-store-removed-'));
+    process.chdir(directory);
+    rmSync(directory, { recursive: true });
+    const command = await runCli(['db', 'status']);
+    const start = await rejectionOf({});
+    process.chdir(workingDirectory);
+    const sentence = 'The working directory does not exist any more: change to another one.';
+    expect([command.status, command.all, start]).toEqual([1, `${sentence}\n`, sentence]);
+  });
+
   it('that the disk of standard output is full, and creates no key', async () => {
     const fd = openSync('/dev/full', 'w');
     const service = runMain({ DATABASE_URL: database.directUrl }, fd);
