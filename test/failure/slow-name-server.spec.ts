@@ -1,4 +1,5 @@
-import dns, { type LookupAddress } from 'node:dns';
+import type { LookupAllOptions } from 'node:dns';
+import dns from 'node:dns/promises';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE } from '../support/database-urls';
@@ -11,8 +12,6 @@ import { poolOf } from './support/pool';
 const HOST = 'database.test';
 const ROUNDS = 3;
 
-type Answer = (error: null, addresses: LookupAddress[]) => void;
-
 describe('a name server that takes longer than DATABASE_POOL_WAIT_MS', () => {
   const waiting: (() => void)[] = [];
   let isSlow = false;
@@ -20,10 +19,10 @@ describe('a name server that takes longer than DATABASE_POOL_WAIT_MS', () => {
   let app: TestApp;
   beforeAll(async () => {
     const { lookup } = dns;
-    jest.spyOn(dns, 'lookup').mockImplementation(((host: string, options: object, callback: Answer) => {
-      if (host !== HOST) return lookup(host, options, callback as never);
-      const answer = () => callback(null, [{ address: '127.0.0.1', family: 4 }]);
-      return isSlow ? waiting.push(answer) : answer();
+    const address = { address: '127.0.0.1', family: 4 };
+    jest.spyOn(dns, 'lookup').mockImplementation(((host: string, options: LookupAllOptions) => {
+      if (host !== HOST) return lookup(host, options);
+      return new Promise((resolve) => (isSlow ? waiting.push(() => resolve([address])) : resolve([address])));
     }) as never);
     proxy = await startCuttingProxy(process.env[ADMIN_URL_VARIABLE] ?? '');
     const database = await createDatabase();

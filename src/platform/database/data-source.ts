@@ -3,9 +3,9 @@ import { callbackify } from 'node:util';
 import { Client, type ClientConfig, type CustomTypesConfig, type QueryResult, types } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
+import { HostLookup } from '../runtime/host-lookup';
 import { IDLE_LOSS, isQueryTimeout, isUnusable, markUnsent, WAIT_TIMEOUT_MESSAGE } from './database-errors';
 import { hostOf, Hosts } from './hosts';
-import { HostLookup } from '../runtime/host-lookup';
 
 export type DatabaseConfig = Pick<
   Config,

@@ -1,4 +1,5 @@
-import { ADDRCONFIG, lookup, type LookupAddress } from 'node:dns';
+import { ADDRCONFIG, type LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
 import type { LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
 
@@ -27,17 +28,10 @@ export class HostLookup {
   private addressesOf(host: string): Promise<LookupAddress[]> {
     const known = this.running.get(host);
     if (known) return known;
-    const addresses = this.isSerial ? this.last.then(() => find(host)) : find(host);
+    const find = () => lookup(host, { all: true, hints: ADDRCONFIG });
+    const addresses = this.isSerial ? this.last.then(find) : find();
     this.running.set(host, addresses);
     this.last = addresses.catch(() => undefined).finally(() => this.running.delete(host));
     return addresses;
   }
-}
-
-function find(host: string): Promise<LookupAddress[]> {
-  return new Promise((resolve, reject) => {
-    lookup(host, { all: true, hints: ADDRCONFIG }, (error, addresses) =>
-      error ? reject(error) : resolve(addresses),
-    );
-  });
 }
