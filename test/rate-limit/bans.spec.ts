@@ -190,24 +190,28 @@ describe('bans', () => {
     const migration = new KeyBans1795219200014();
     const later = new EarlierBans1795219200061();
     const times = `'2126-01-01T00:00:00Z', '2126-01-01T00:05:00Z'`;
+    let found: { id: string; until: string }[];
     // Else the service would save the ban of an earlier test in between.
     await runner.startTransaction();
-    await runner.query('LOCK TABLE api_keys, key_bans');
-    await runner.query('DELETE FROM key_bans');
-    await runner.query(`INSERT INTO key_bans VALUES ('${id}', ${times}), ('token 7', ${times})`);
-    await later.down(runner);
-    await migration.down(runner);
-    await runner.query(
-      `UPDATE api_keys SET banned_at = now(), banned_until = now(), unbanned_at = now() WHERE id = $1`,
-      [lifted],
-    );
-    await migration.up(runner);
-    await later.up(runner);
-    const found = await runner.query('SELECT key_id AS id, banned_until::text AS until FROM key_bans');
-    await runner.rollbackTransaction();
-    await runner.release();
+    try {
+      await runner.query('LOCK TABLE api_keys, key_bans');
+      await runner.query('DELETE FROM key_bans');
+      await runner.query(`INSERT INTO key_bans VALUES ('${id}', ${times}), ('token 7', ${times})`);
+      await later.down(runner);
+      await migration.down(runner);
+      await runner.query(
+        `UPDATE api_keys SET banned_at = now(), banned_until = now(), unbanned_at = now() WHERE id = $1`,
+        [lifted],
+      );
+      await migration.up(runner);
+      await later.up(runner);
+      found = await runner.query('SELECT key_id AS id, banned_until::text AS until FROM key_bans');
+    } finally {
+      await runner.rollbackTransaction();
+      await runner.release();
+    }
     const end = new Date('2126-01-01T00:05:00Z');
-    expect(found.map((row: { id: string }) => row.id).sort()).toEqual([id, 'token 7'].sort());
+    expect(found.map((row) => row.id).sort()).toEqual([id, 'token 7'].sort());
     for (const row of found) expect(new Date(row.until)).toEqual(end);
   });
 });
