@@ -172,7 +172,6 @@ class Requests(PreparedServer):
                 self.responses = [(status, headers, text)]
                 self.assert_error(self.store.get_pet, 1, message=f"{start} {status}, {received}")
 
-
     def test_ignore_a_header_of_a_proxy(self):
         self.responses = [ok(X_RateLimit_Remaining="7"), ok(X_RateLimit_Remaining="6, 59;w=60")]
         self.assertEqual([self.store.get_pet(1), self.store.get_pet(1), self.store.remaining], [PET, PET, 7])
