@@ -183,7 +183,9 @@ describe('addresses of receivers', () => {
     ['INVALID_PURPOSE', 'The certificate is invalid.'],
     ['EMFILE', 'The connection failed: EMFILE.'],
   ])('have errors in words: %s', async (code, words) => {
-    const fail = () => new ClientRequest('http://shop.example').destroy(Object.assign(new Error(), { code }));
+    // Without a name server, and without the global agent, which would keep the socket for the next request.
+    const fail = () =>
+      new ClientRequest({ host: '127.0.0.1', agent: false }).destroy(Object.assign(new Error(), { code }));
     const request = jest.spyOn(https, 'request').mockImplementation(fail);
     expect((await app.post(`${path}/test`, undefined)).json.error).toBe(words);
     request.mockRestore();
