@@ -41,7 +41,10 @@ describeWhen(isNeeded, HINT)('a DATABASE_URL with a primary and a standby', () =
     ({ url } = database);
     app = await startApp({ databasePoolSize: POOL_SIZE }, { database });
   });
-  afterEach(() => jest.restoreAllMocks());
+  afterEach(() => {
+    jest.useRealTimers();
+    jest.restoreAllMocks();
+  });
   afterAll(async () => {
     await app.close();
     pair.remove();
@@ -105,6 +108,40 @@ describeWhen(isNeeded, HINT)('a DATABASE_URL with a primary and a standby', () =
       all: 'The database in DATABASE_URL is read-only: name the primary server, or make it writable.\n',
     });
     for (const target of ['any', 'primary']) expect(await list(target)).toMatchObject({ status: 0 });
+  });
+
+  it('leaves an old primary that still accepts sessions when a commit hangs, and not because a statement takes long', async () => {
+    const [old, promoted] = [pair.primary.url, pair.standby.url];
+    const change = async (server: string, setting: string) => {
+      await query(server, `ALTER SYSTEM ${setting}`);
+      await query(server, 'SELECT pg_reload_conf()');
+    };
+    await change(promoted, 'RESET default_transaction_read_only');
+    await until(
+      async () =>
+        (await query(promoted, 'SHOW transaction_read_only'))[0]?.['transaction_read_only'] === 'off',
+    );
+    const sleep = (client: BoundedClient) => client.query('SELECT pg_sleep(1.5)');
+    const connectionString = pair.url(pair.standby.host, pair.primary.host);
+    const ofPromoted = new BoundedClient({ connectionString });
+    await ofPromoted.connect();
+    await sleep(ofPromoted);
+    await ofPromoted.end();
+
+    await change(old, `SET synchronous_standby_names = 'none'`);
+    await until(
+      async () =>
+        (await query(old, 'SHOW synchronous_standby_names'))[0]?.['synchronous_standby_names'] === 'none',
+    );
+    holdTimers({ timeouts: true });
+    const hanging = app.post('/v1/pets', aNewPet());
+    await until(
+      async () => (await query(old, `SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)).length > 0,
+    );
+    pass({ seconds: 1 });
+    expectUnavailable(await hanging);
+    jest.useRealTimers();
+    await expectSound();
   });
 });
 

@@ -180,7 +180,9 @@ export class BoundedClient extends Client {
       const result: unknown = Reflect.apply(super.query, this, input);
       if (!(result instanceof Promise)) return result;
       // Runs before the caller gets the error, and so before the pool gets the connection.
-      const bounded = result.catch((error: unknown) => {
+      const watch = this.hostUrl === undefined ? undefined : hosts.watch(this.hostUrl, whole);
+      const ended = result.finally(() => clearTimeout(watch));
+      const bounded = ended.catch((error: unknown) => {
         if (isUnusable(error)) {
           this.renewOthers(error);
           void this.end();
@@ -204,6 +206,12 @@ export class BoundedClient extends Client {
   replace(): void {
     this.isReplaced = true;
     if (this.usedAt < Infinity && this.getTransactionStatus() === 'I') this.connection.stream.destroy();
+  }
+
+  leave(url: string): void {
+    if (this.hostUrl !== url) return;
+    this.isReplaced = true;
+    this.connection.stream.destroy();
   }
 
   private async open(failure: unknown, config: ClientConfig): Promise<Client> {

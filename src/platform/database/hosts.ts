@@ -2,7 +2,7 @@ import { Client, type ClientConfig } from 'pg';
 import { hostUrls, targetOf } from '../config/host-urls';
 import { codeOf } from '../errors/user-error';
 
-/** Time in which a host of a cluster must respond. Doubled if none is suitable and one was silent. */
+/** Time in which a host of a cluster must respond, or a statement end. Doubled if none is suitable and one was silent. */
 const PATIENCE_MS = 1_000;
 const SILENT_LAST_MS = 30_000;
 /** Each change that a read-only server rejects must not cost the reads their connections. */
@@ -20,6 +20,9 @@ const REJECTIONS: Readonly<Record<string, string>> = {
   primary: 'SELECT pg_is_in_recovery() AS rejected',
 };
 
+/** Each promotion raises it. Without a fence an old primary still accepts sessions, but each commit waits for its standbys. */
+const TIMELINE = 'SELECT left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline';
+
 interface Found {
   readonly url: string;
   readonly client: Client;
@@ -29,13 +32,14 @@ interface Found {
 export class Hosts {
   /** One for each host. */
   readonly urls: readonly string[];
-  /** The open connections. `replace` closes one before its next use. */
-  readonly connections = new Set<{ replace(): void }>();
+  /** The open connections. `replace` closes one before its next use, `leave` closes one to this host. */
+  readonly connections = new Set<{ replace(): void; leave(url: string): void }>();
   private renewedAt = -Infinity;
   private readonly rejection: string | undefined;
   /** When a host did not respond, by performance.now(). */
   private readonly silentAt = new Map<string, number>();
   private finding: Promise<Found> | undefined;
+  private comparing: Promise<void> | undefined;
 
   constructor(url = '') {
     this.urls = hostUrls(url).map(withoutWarning);
@@ -73,6 +77,28 @@ export class Hosts {
     for (const each of this.connections) each.replace();
   }
 
+  /** Leaves a host whose statement takes long if another one was promoted since. @returns the timer of the statement */
+  watch(url: string, config: ClientConfig): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.comparing ??= this.leaveIfOld(url, config).finally(() => (this.comparing = undefined));
+    }, PATIENCE_MS);
+  }
+
+  private async leaveIfOld(url: string, config: ClientConfig): Promise<void> {
+    const others = this.urls.filter((each) => each !== url);
+    const [own, ...timelines] = await Promise.all(
+      [url, ...others].map((each) => this.timelineOf(each, config)),
+    );
+    if (own === undefined || !timelines.some((each) => each !== undefined && each > own)) return;
+    this.setSilent(url);
+    for (const each of this.connections) each.leave(url);
+  }
+
+  /** Returns undefined for a standby, and for a host that does not respond. */
+  private timelineOf(url: string, config: ClientConfig): Promise<string | undefined> {
+    return this.try(url, config, PATIENCE_MS, readTimeline).catch(() => undefined);
+  }
+
   private async search(config: ClientConfig, limitMs: number): Promise<Found> {
     const failures = new Map<string, unknown>();
     let leftMs = limitMs;
@@ -81,7 +107,8 @@ export class Hosts {
       for (const url of this.inOrder()) {
         const inMs = Math.min(patienceMs, leftMs);
         try {
-          return { url, client: await this.try(url, config, inMs) };
+          const require = (client: Client) => this.requireSuitable(client).then(() => client);
+          return { url, client: await this.try(url, config, inMs, require) };
         } catch (error) {
           failures.set(url, error);
           if (!SILENCE.test(messageOf(error))) continue;
@@ -104,19 +131,27 @@ export class Hosts {
     return this.urls.toSorted((a, b) => silentAt(a) - silentAt(b));
   }
 
-  private async try(connectionString: string, config: ClientConfig, inMs: number): Promise<Client> {
+  private async try<T>(
+    connectionString: string,
+    config: ClientConfig,
+    inMs: number,
+    use: (client: Client) => Promise<T>,
+  ): Promise<T> {
     const bounds = { connectionTimeoutMillis: inMs, query_timeout: inMs };
     const client = new Client({ ...config, ...bounds, connectionString, pipeline: false });
     client.on('error', () => undefined);
     try {
       await client.connect();
-      await this.requireSuitable(client);
-      return client;
+      return await use(client);
     } finally {
       // Without a wait: the server may no longer respond.
       void client.end();
     }
   }
+}
+
+async function readTimeline(client: Client): Promise<string | undefined> {
+  return (await client.query<{ timeline: string }>(TIMELINE)).rows[0]?.timeline;
 }
 
 /** Names the host of a URL, without its user and password. */
