@@ -153,7 +153,7 @@ describe('a backup', () => {
     expect(readdirSync(folder.path).filter((name) => name.startsWith('broken'))).toEqual([]);
   });
 
-  it.each(['SIGINT', 'SIGTERM'] as const)('leaves no file after %s', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('leaves no file after %s', async (signal) => {
     const program = `
       const { writeWholeFile } = require('./src/platform/database/backup/whole-file');
       setInterval(() => undefined, 1_000);

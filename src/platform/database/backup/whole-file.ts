@@ -30,7 +30,7 @@ export async function writeWholeFile(
     rmSync(partial, { force: true });
     process.kill(process.pid, signal);
   };
-  process.once('SIGINT', end).once('SIGTERM', end);
+  process.once('SIGINT', end).once('SIGTERM', end).once('SIGHUP', end);
   try {
     await write(file);
     await rename(partial, path);
@@ -45,6 +45,6 @@ export async function writeWholeFile(
       `The file ${path} cannot be written (${codeOf(error)}): give a file in an existing folder that this user may write, with enough space.`,
     );
   } finally {
-    process.off('SIGINT', end).off('SIGTERM', end);
+    process.off('SIGINT', end).off('SIGTERM', end).off('SIGHUP', end);
   }
 }
