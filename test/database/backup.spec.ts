@@ -165,6 +165,19 @@ describe('a backup', () => {
     expect([await ended, child.signalCode, files()]).toEqual([null, signal, []]);
   });
 
+  it('is rejected if the search_path does not begin with the schema of the tables', async () => {
+    await source.query('CREATE SCHEMA other CREATE TABLE kept (id bigint)');
+    const file = folder.file('elsewhere');
+    const url = new URL(source.directUrl);
+    url.searchParams.set('options', '-csearch_path=other,public');
+    const command = await runCli(['db', 'backup', file], { DATABASE_URL: url.href });
+    await source.query('DROP SCHEMA other CASCADE');
+    expect([command.status, command.all]).toEqual([
+      1,
+      'New tables would be in the schema other, not in public: let the search_path of the user in DATABASE_URL name only the schema of the store.\n',
+    ]);
+  });
+
   it('has the tables of extensions, and needs a program with them', async () => {
     const [extended, file] = [await createDatabase(), folder.file('extension')];
     const config = (url: string) => configWith(url, kennels, extensionOf('odd', Odd));

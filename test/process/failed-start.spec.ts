@@ -116,6 +116,16 @@ describe('a start that cannot succeed explains in one sentence', () => {
     expect(await rejectionOf({ DATABASE_URL: url })).toMatch(sentence);
   });
 
+  it.each(['pg_temp,public', 'pg_catalog,public'])('that the search_path is %s', async (path) => {
+    const empty = await createDatabase('template0');
+    const url = new URL(empty.directUrl);
+    url.searchParams.set('options', `-csearch_path=${path}`);
+    expect(await rejectionOf({ DATABASE_URL: url.href })).toMatch(
+      /^New tables would be in the schema pg_(temp_\d+|catalog), not in public: let the search_path of the user in DATABASE_URL name only the schema of the store\.$/,
+    );
+    await empty.drop();
+  });
+
   it.each(['LATIN1', 'SQL_ASCII'])('that the encoding of the database is %s', async (encoding) => {
     const name = `${new URL(database.directUrl).pathname.slice(1)}_${encoding.toLowerCase()}`;
     await database.administer(

@@ -12,17 +12,34 @@ export interface MigrationState extends AppliedMigration {
   readonly state: 'applied' | 'pending' | 'removed' | 'newer';
 }
 
+/** Parts of a database: `target` is the schema of new tables, and `present` that of the migrations. */
+interface Found {
+  readonly migrations: boolean;
+  readonly owners: boolean;
+  readonly target: string | null;
+  readonly present: string | null;
+}
+
 /**
  * Returns the migrations of the database, in the order in which they were applied.
  *
  * @param database a connection of TypeORM, or of a backup
+ * @throws UserError if new tables would be in another schema than these: a backup would lack one of the two
  */
 export async function readApplied(database: {
   query<Row extends object>(text: string): Promise<Row[]>;
 }): Promise<AppliedMigration[]> {
-  const [exists] = await database.query<{ migrations: boolean; owners: boolean }>(`
+  const [exists] = await database.query<Found>(`
     SELECT to_regclass('migrations') IS NOT NULL AS migrations,
-           to_regclass('extension_migrations') IS NOT NULL AS owners`);
+           to_regclass('extension_migrations') IS NOT NULL AS owners,
+           current_schema()::regnamespace::text AS target,
+           (SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = to_regclass('migrations')) AS present`);
+  const { target, present } = exists ?? {};
+  if (target && (target.startsWith('pg_') || target !== (present ?? target))) {
+    throw new UserError(
+      `New tables would be in the schema ${target}, not in ${present ?? 'public'}: let the search_path of the user in DATABASE_URL name only the schema of the store.`,
+    );
+  }
   if (!exists?.migrations) return [];
   // Version 1.0.0 has no extensions.
   if (!exists.owners) return database.query('SELECT name, NULL AS extension FROM migrations ORDER BY id');
