@@ -15,6 +15,9 @@ const WRITE = "redis.call('HSET', KEYS[1], 'used', 0) return redis.call('PEXPIRE
 /** The message of an error that Redis replies, such as `NOPERM …`. */
 const REPLY = /^[A-Z]+ /;
 
+/** The message, instead of NOAUTH, for a command as long as the script's. */
+const NO_PASSWORD = /unauthenticated (multi)?bulk/;
+
 /** Pause after a failure, in which this instance counts locally. */
 const RETRY_MS = 200;
 
@@ -147,5 +150,6 @@ function keyOf(owner: string, name: string): string {
 }
 
 function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  return NO_PASSWORD.test(message) ? 'NOAUTH: put its password into REDIS_URL' : message;
 }

@@ -224,14 +224,14 @@ describeWithRedis('a connection to Redis', () => {
     },
   );
 
-  it('is not used with a wrong password, and no log line has it', async () => {
+  it('is not used with a wrong password, or none; log lines say so without it', async () => {
     const server = await servers.start('--requirepass', 'right-secret');
-    const [wrong, right] = [
-      await open([urlOf(server, ':wrong-secret@')]),
-      await open([urlOf(server, ':right-secret@')]),
-    ];
-    expect([wrong, right].map(({ isShared }) => isShared)).toEqual([false, true]);
-    expect(warnings).toEqual([expect.stringContaining('Redis is unavailable (WRONGPASS')]);
+    const logins = [':wrong-secret@', ':right-secret@', ''];
+    const stores = await Promise.all(logins.map((login) => open([urlOf(server, login)])));
+    await stores[2]!.take('account:1', ROOMY);
+    expect(stores.map(({ isShared }) => isShared)).toEqual([false, true, false]);
+    const reasons = ['WRONGPASS', 'NOAUTH: put its password into REDIS_URL'];
+    expect(warnings).toEqual(reasons.map((each) => expect.stringContaining(`is unavailable (${each}`)));
     expect(warnings.join()).not.toContain('-secret');
   });
 
