@@ -374,8 +374,8 @@ class AnimalStore:
             # http.client takes a connection that is lost in the header for the end of an empty body.
             if status < 300 and not body and response.length is None and not response.chunked:
                 raise IncompleteRead(body)
-        if re.fullmatch("[0-9]+", headers["X-RateLimit-Remaining"] or ""):
-            self.remaining = int(headers["X-RateLimit-Remaining"])
+        remaining = _integer(headers, "X-RateLimit-Remaining")
+        self.remaining = self.remaining if remaining is None else remaining
         try:
             # http.client returns a 102 or 103 in place of the response.
             if 200 <= status < 300 or status == 304:
@@ -459,12 +459,19 @@ def _quote(text: str) -> str:
     return quote(text, safe="")
 
 
+def _integer(headers: Message, name: str) -> int | None:
+    """Reads a header with an integer. If a proxy adds it again, the first one counts."""
+    given = re.fullmatch(r"\s*([0-9]+)(\s*,\s*[0-9]+)*\s*", ",".join(headers.get_all(name, [])))
+    # int rejects more than 4,300 digits.
+    return int(min(float(given[1]), 2**53)) if given else None
+
+
 def _retry_after(headers: Message) -> int | None:
     """Reads Retry-After: seconds, or a date if a proxy sent it (RFC 9110, 10.2.3)."""
-    value = (headers["Retry-After"] or "").strip()
-    if re.fullmatch("[0-9]+", value):
-        return int(min(float(value), MAX_RETRY_AFTER_SECONDS))
-    end = _time_of(value)
+    seconds = _integer(headers, "Retry-After")
+    if seconds is not None:
+        return min(seconds, MAX_RETRY_AFTER_SECONDS)
+    end = _time_of((headers["Retry-After"] or "").strip())
     if end is None:
         return None
     # Both dates are by the clock of the sender.

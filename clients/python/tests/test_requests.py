@@ -90,8 +90,11 @@ class Retries(PreparedServer):
     def test_read_any_retry_after(self):
         self.store.retry_budget = 0
         unknown = ["", "1.5", "-5", "1e3", "soon", "5 s", "\u00b2", "Sun, 99 Nov 2044 08:49:37 GMT", "2044-11-06"]
-        far = [("9" * 5000, 2**31), ("Sun, 06 Nov 9999 08:49:37 GMT", mock.ANY)]
-        for text, seconds in [("Sun, 06 Nov 1994 08:49:37 GMT", 0), (" 2 ", 2), *far, *((each, None) for each in unknown)]:
+        unknown += [",", "5,", "5, soon"]
+        known = [("Sun, 06 Nov 1994 08:49:37 GMT", 0), (" 2 ", 2), ("9" * 5000, 2**31)]
+        # A proxy may add the header again.
+        known += [("5, 5", 5), ("5 ,7,9", 5), ("Sun, 06 Nov 9999 08:49:37 GMT", mock.ANY)]
+        for text, seconds in [*known, *((each, None) for each in unknown)]:
             with self.subTest(text[:40]):
                 self.responses = [rejection(503, "some_code", Retry_After=text)]
                 self.assert_error(self.store.get_pet, 1, code="some_code", retry_after=seconds)
@@ -175,6 +178,12 @@ class Requests(PreparedServer):
     def test_ignore_a_header_of_a_proxy(self):
         self.responses = [ok(X_RateLimit_Remaining="7"), ok(X_RateLimit_Remaining="6, 59;w=60")]
         self.assertEqual([self.store.get_pet(1), self.store.get_pet(1), self.store.remaining], [PET, PET, 7])
+
+    def test_read_a_header_that_a_proxy_adds_again(self):
+        twice = ok(**{"X_RateLimit_Remaining": "5", "X-RateLimit-Remaining": "4"})
+        self.responses = [ok(X_RateLimit_Remaining="6 ,6"), twice, ok(X_RateLimit_Remaining="9" * 5000)]
+        left = [self.store.get_pet(1) and self.store.remaining for _ in self.responses.copy()]
+        self.assertEqual(left, [6, 5, 2**53])
 
 
 class Events(PreparedServer):

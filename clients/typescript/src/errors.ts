@@ -88,10 +88,17 @@ function errorBodyOf(text: string): ErrorBody {
   }
 }
 
+/** Reads a header with an integer. If a proxy adds it again, fetch has both in one text, `5, 5`: the first counts. */
+export function integerIn(headers: Headers, name: string): number | undefined {
+  const [, first] = /^\s*(\d+)(?:\s*,\s*\d+)*\s*$/.exec(headers.get(name) ?? '') ?? [];
+  return first === undefined ? undefined : Number(first);
+}
+
 /** Reads `Retry-After`: seconds, or a date if a proxy sent it (RFC 9110, 10.2.3). */
 function retryAfterOf(headers: Headers): number | undefined {
+  const given = integerIn(headers, 'retry-after');
+  if (given !== undefined) return given;
   const value = headers.get('retry-after')?.trim() ?? '';
-  if (/^\d+$/.test(value)) return Number(value);
   // Both dates are by the clock of the sender. A browser hides Date.
   const seconds = Math.ceil((timeOf(value) - (timeOf(headers.get('date') ?? '') || Date.now())) / 1_000);
   return Number.isNaN(seconds) ? undefined : Math.max(seconds, 0);

@@ -1,5 +1,5 @@
 import { BodyCache, rememberEtag } from './entity-tags.js';
-import { errorOf } from './errors.js';
+import { errorOf, integerIn } from './errors.js';
 import { INT64_MEMBERS } from './generated/values.js';
 import { parseJson, stringify } from './json.js';
 import type { AnimalStoreOptions, Query, Reply, RequestOptions } from './options.js';
@@ -92,8 +92,7 @@ export class Requests {
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     });
     const { status, headers } = response;
-    const remaining = headers.get('x-ratelimit-remaining');
-    if (remaining !== null) this.remaining = Number(remaining);
+    this.remaining = integerIn(headers, 'x-ratelimit-remaining') ?? this.remaining;
     const text = await response.text();
     if (!response.ok && status !== 304) throw errorOf(status, headers, text);
     return { status, headers, text };

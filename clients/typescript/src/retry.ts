@@ -32,7 +32,8 @@ export async function withRetries<T>(
   { budgetMs = 120_000, maxRetries = 5, onWait }: RetryOptions,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  const deadline = Date.now() + Math.min(budgetMs, MAX_TIMER_MS);
+  // The system clock may be set while the call waits.
+  const deadline = performance.now() + Math.min(budgetMs, MAX_TIMER_MS);
   for (let failures = 0, withoutRetryAfter = 0; ; failures += 1) {
     try {
       return await attempt();
@@ -42,7 +43,7 @@ export async function withRetries<T>(
       const retryAfterSeconds = error instanceof AnimalStoreError ? error.retryAfterSeconds : undefined;
       if (retryAfterSeconds === undefined) withoutRetryAfter += 1;
       const delayMs = (retryAfterSeconds ?? 0) * 1_000 + jitterMs(failures);
-      if (withoutRetryAfter > maxRetries || Date.now() + delayMs > deadline) throw error;
+      if (withoutRetryAfter > maxRetries || performance.now() + delayMs > deadline) throw error;
       onWait?.({ error, delayMs });
       signal?.throwIfAborted();
       await sleep(delayMs, signal);

@@ -211,6 +211,17 @@ suite('the requests that are left', () => {
     }
     assert.deepEqual(seen, [undefined, 41, 41, 0]);
   });
+
+  test('are the first of a header that a proxy adds again, and are kept if the header is another one', async () => {
+    const given = ['7, 7', '6, 59;w=60', '', 'many', '-1', '5 ,4,3'];
+    const { store } = fakeService(given.map((left) => ok(PET, { 'x-ratelimit-remaining': left })));
+    const seen = [];
+    for (let at = 0; at < given.length; at += 1) {
+      await store.pets.get(1n);
+      seen.push(store.remaining);
+    }
+    assert.deepEqual(seen, [7, 7, 7, 7, 7, 5]);
+  });
 });
 
 suite('animals and orders as JSON', () => {

@@ -40,9 +40,23 @@ suite('retries', () => {
     ['Wed, 31 Dec 1969 23:00:00 GMT', 0],
     [' 2 ', 2],
     ['9'.repeat(400), Infinity],
-    ...['', '1.5', '-5', '1e3', 'soon', '5 s', 'Someday', 'Sun, 99 Nov 2044 08:49:37 GMT', '2044-11-06'].map(
-      (each) => [each, undefined],
-    ),
+    // A proxy that adds the header again.
+    ['5, 5', 5],
+    ['5 ,7,9', 5],
+    ...[
+      '',
+      ',',
+      '5,',
+      '5, soon',
+      '1.5',
+      '-5',
+      '1e3',
+      'soon',
+      '5 s',
+      'Someday',
+      'Sun, 99 Nov 2044 08:49:37 GMT',
+      '2044-11-06',
+    ].map((each) => [each, undefined]),
   ])
     test(`read the Retry-After ${text.slice(0, 40)} as ${seconds}`, async () => {
       const { store } = fakeService([rejection(503, 'some_code', { 'retry-after': text })], { retry: false });
@@ -74,6 +88,21 @@ suite('retries', () => {
     await assert.rejects(store.pets.get(1n), { code: 'rate_limit_exceeded', retryAfterSeconds: 5 });
     assert.deepEqual(waits, [60_250, 59_500]);
   });
+
+  for (const [change, stepMs] of [
+    ['forward', 86_400_000],
+    ['back', -86_400_000],
+  ])
+    test(`have the same budget if the clock is set ${change}`, async () => {
+      const limitedWithStep = () => {
+        const now = Date.now() + stepMs;
+        mock.method(Date, 'now', () => now);
+        return limited(60);
+      };
+      const { store, waits } = fakeService([limitedWithStep, limited(59), limited(5), ok(PET)]);
+      await assert.rejects(store.pets.get(1n), { retryAfterSeconds: 5 });
+      assert.deepEqual(waits, [60_250, 59_500]);
+    });
 
   test('of a POST have the Idempotency-Key and the body of the first attempt', async () => {
     const inUse = rejection(409, 'idempotency_key_in_use', { 'retry-after': '1' });

@@ -21,6 +21,8 @@ export const lostConnection = () => new TypeError('fetch failed');
 export function fakeService(responses, options = {}) {
   mock.timers.enable({ apis: ['setTimeout', 'Date'] });
   mock.method(Math, 'random', () => RANDOM);
+  let elapsedMs = 0;
+  mock.method(performance, 'now', () => elapsedMs);
   const queue = [...responses];
   const requests = [];
   const waits = [];
@@ -33,7 +35,10 @@ export function fakeService(responses, options = {}) {
   };
   const onWait = ({ delayMs }) => {
     waits.push(delayMs);
-    setImmediate(() => mock.timers.tick(delayMs));
+    setImmediate(() => {
+      elapsedMs += delayMs;
+      mock.timers.tick(delayMs);
+    });
   };
   const retry = options.retry === false ? false : { onWait, ...options.retry };
   const store = createAnimalStore({ baseUrl: ADDRESS, key: 'ask_test_1', fetch, ...options, retry });
