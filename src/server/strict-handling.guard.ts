@@ -1,11 +1,17 @@
-import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findOperation } from '../platform/api-docs/operation.decorator';
 import { ApiError } from '../platform/errors/api-error';
 import { validationFailed } from '../platform/errors/platform.errors';
-import { asSentence, firstProblems, inBody, type Problem } from '../platform/errors/problem-details';
-import { isObject, validatedFields } from '../platform/validation/declare-field';
+import {
+  asSentence,
+  firstProblems,
+  inBody,
+  MAX_PROBLEMS,
+  type Problem,
+} from '../platform/errors/problem-details';
+import { isGivenOnce, isObject, validatedFields } from '../platform/validation/declare-field';
 import { ApiValidationPipe } from '../platform/validation/validation.pipe';
 
 /** The first preference of this name counts (RFC 7240, section 2). */
@@ -44,27 +50,28 @@ export class StrictHandling implements CanActivate {
       .flat()
       .filter((each) => at(each, 'in') === 'query');
     const known = parameters.map((each) => String(at(each, 'name')));
-    const properties = Object.fromEntries(known.map((name) => [name, {}]));
+    const types = findOperation(String(at(operation, 'operationId')))?.types ?? [];
     const schema = at(operation, 'requestBody', 'content', 'application/json', 'schema');
-    const listed = Object.keys(Object(query)).filter((name) => knownBefore(name, known));
-    const problems = isStrict
-      ? [
-          ...firstProblems(this.unknown({ properties }, query)),
-          ...firstProblems(this.unknown(schema, body, [])),
-        ]
-      : listed.map((name) => problemOf(name, known));
-    return problems.length === 0 || this.reject(problems, operation, known, { query, body });
+    const others = Object.keys(Object(query)).filter((name) =>
+      isStrict ? !known.includes(name) : knownBefore(name, known),
+    );
+    const problems = [
+      ...others.slice(0, MAX_PROBLEMS).map((name) => problemOfParameter(name, known, types)),
+      ...firstProblems(isStrict ? this.unknown(schema, body) : []),
+    ];
+    return problems.length === 0 || this.reject(problems, operation, types, known, { query, body });
   }
 
   /** Rejects these problems, and those that the validation of the query and the body finds. */
   private async reject(
     problems: Problem[],
     operation: unknown,
+    types: readonly Type<object>[],
     parameters: readonly string[],
     given: Readonly<Record<'query' | 'body', unknown>>,
   ): Promise<never> {
     const body = at(operation, 'requestBody', 'content', 'application/json', 'schema', '$ref');
-    for (const metatype of findOperation(String(at(operation, 'operationId')))?.types ?? []) {
+    for (const metatype of types) {
       const fields = validatedFields(metatype);
       const isQuery = fields.length > 0 && fields.every((name) => parameters.includes(name));
       const type = isQuery ? 'query' : 'body';
@@ -76,14 +83,14 @@ export class StrictHandling implements CanActivate {
     throw validationFailed(problems, problems.map(({ detail }) => asSentence(detail)).join(' '));
   }
 
-  /** @param path names of members and indexes of items, from the body to the value; undefined for a query */
-  private *unknown(schema: unknown, value: unknown, path?: readonly string[]): Generator<Problem> {
+  /** @param path names of members and indexes of items, from the body to the value */
+  private *unknown(schema: unknown, value: unknown, path: readonly string[] = []): Generator<Problem> {
     const reference = at(schema, '$ref') ?? at([at(schema, 'allOf')].flat()[0], '$ref');
     if (typeof reference === 'string') {
       yield* this.unknown(at(this.document, ...reference.split('/').slice(1)), value, path);
       return;
     }
-    if (Array.isArray(value) && path) {
+    if (Array.isArray(value)) {
       const items = at(schema, 'items');
       for (const [index, each] of value.entries()) yield* this.unknown(items, each, [...path, String(index)]);
     }
@@ -91,8 +98,8 @@ export class StrictHandling implements CanActivate {
     // A schema without `properties` accepts any member.
     if (!isObject(properties) || !isObject(value)) return;
     const known = Object.keys(properties);
-    for (const name of Object.keys(value)) if (!known.includes(name)) yield problemOf(name, known, path);
-    if (!path) return;
+    for (const name of Object.keys(value))
+      if (!known.includes(name)) yield problemOfMember(name, known, path);
     for (const name of known) yield* this.unknown(properties[name], value[name], [...path, name]);
   }
 }
@@ -107,21 +114,38 @@ function knownBefore(given: string, known: readonly string[]): string | undefine
   return known.find((name) => name === BRACKETS.exec(given)?.[1]);
 }
 
-function problemOf(given: string, known: readonly string[], path?: readonly string[]): Problem {
-  // The document promises a visible name.
-  const name = given.trim() === '' ? JSON.stringify(given) : given.slice(0, MAX_NAME_LENGTH).toWellFormed();
+function problemOfMember(given: string, known: readonly string[], path: readonly string[]): Problem {
+  const place = [...path, visible(given)];
+  return {
+    ...inBody(place),
+    detail: `There is no member ${place.join('.')}${hintFor(visible(given), known)}`,
+  };
+}
+
+/** @param types classes of the query */
+function problemOfParameter(
+  given: string,
+  known: readonly string[],
+  types: readonly Type<object>[],
+): Problem {
+  const name = visible(given);
+  const meant = knownBefore(name, known);
+  const isOne = meant !== undefined && types.some((type) => isGivenOnce(type, meant));
+  const repetition = isOne ? '' : `, and repeat it for several values, as ${meant}=1&${meant}=2`;
+  const hint = meant === undefined ? hintFor(name, known) : `: write ${meant}${repetition}`;
+  return { parameter: name, detail: `There is no query parameter ${name}${hint}` };
+}
+
+/** The document promises a visible name. */
+function visible(given: string): string {
+  return given.trim() === '' ? JSON.stringify(given) : given.slice(0, MAX_NAME_LENGTH).toWellFormed();
+}
+
+function hintFor(name: string, known: readonly string[]): string {
   const own = variants(name);
   const near = known.find((other) => variants(other).some((each) => own.includes(each)));
   const list = known.length > 0 ? `: known are ${known.join(', ')}` : '';
-  const hint = near === undefined ? list : `; did you mean ${near}?`;
-  if (path)
-    return { ...inBody([...path, name]), detail: `There is no member ${[...path, name].join('.')}${hint}` };
-  const listed = knownBefore(name, known);
-  const form = `: write ${listed}, and repeat it for several values, as ${listed}=1&${listed}=2`;
-  return {
-    parameter: name,
-    detail: `There is no query parameter ${name}${listed === undefined ? hint : form}`,
-  };
+  return near === undefined ? list : `; did you mean ${near}?`;
 }
 
 /** Lists a name with and without each of its letters. Two names that differ by one letter, or by its place, share one. */

@@ -245,6 +245,14 @@ describe('a service with DTOs and lists of a team', () => {
         expectError(await get(path), 400, 'validation_failed');
     });
 
+    it('of a query is given only once, and a list in a body has the rule of the member', async () => {
+      const { json } = await get('/5?id=1&id=2');
+      expect(json.message).toBe('id must be given only once.');
+      const address = { street: 'Elm', number: 5, cadastre: [1, 2] };
+      const inBody = await post('', { price: 5, weight: 1, address });
+      expect(inBody.json.message).toBe('address.cadastre must be an integer.');
+    });
+
     it('has the class that a discriminator names, with its Int64', async () => {
       const { json } = await post('/owned', '{"animal":{"kind":"numbered","chip":9007199254740993}}');
       expect(json.animal).toMatchObject({ chip: '9007199254740993n' });

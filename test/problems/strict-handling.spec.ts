@@ -80,7 +80,7 @@ describe('Prefer: handling=strict', () => {
     expect(json.errors.map(({ parameter }: { parameter: string }) => parameter)).toEqual(parameters);
   });
 
-  it.each(['id[]=1', 'id%5b0%5d=1', 'status[]=sold', 'limit[]=1', 'id[0]=1&id[1]=2', 'status[in]=sold'])(
+  it.each(['id[]=1', 'id%5b0%5d=1', 'status[]=sold', 'id[0]=1&id[1]=2', 'status[in]=sold'])(
     'without it, too, %s is 400 and says how to write a list; an unknown name is ignored',
     async (query) => {
       const [name = ''] = /^\w+/.exec(query) ?? [];
@@ -91,6 +91,38 @@ describe('Prefer: handling=strict', () => {
       expect((await app.get(`/v1/pets?${query.replaceAll(/id|status|limit/g, 'x$&')}`)).status).toBe(200);
     },
   );
+
+  it.each(['limit[]=1', 'sort[0]=-id', 'categoryId[]=1&categoryId[]=2'])(
+    'without it, too, %s is 400 and advises no repetition, because the parameter has one value',
+    async (query) => {
+      const [given = '', name = ''] = /^(\w+)[^=]*/.exec(query) ?? [];
+      const { status, json } = await app.get(`/v1/pets?${query}`);
+      expect(status).toBe(400);
+      expect(json.message).toBe(`There is no query parameter ${given}: write ${name}.`);
+    },
+  );
+
+  it.each([
+    ['/v1/pets', 'limit=1&limit=2', 'limit must be given only once.'],
+    ['/v1/pets', 'sort=id&sort=id', 'sort must be given only once.'],
+    ['/v1/pets', 'categoryId=1&categoryId=1', 'categoryId must be given only once.'],
+    ['/v1/pets', 'cursor=a&limit=0&cursor=b', /cursor must be given only once/],
+    ['/v1/pets/search', 'q=a&q=b', 'q must be given only once.'],
+    [
+      '/v1/store/orders',
+      'updatedSince=2026-11-21T12:00:00Z&updatedSince=x',
+      /^updatedSince must be given only once/,
+    ],
+    ['/v1/baskets', 'open=true&open=false', 'open must be given only once.'],
+    ['/v1/pets', 'id=1&id=x', /^id must be 1 to 100 integers/],
+    ['/v1/pets', 'status=sold&status=x', /^status must be one or more of/],
+  ])('%s?%s says that a parameter with one value is repeated', async (path, query, message) => {
+    for (const headers of [{}, STRICT]) {
+      const { status, json } = await app.get(`${path}?${query}`, { headers });
+      expect([status, json.code]).toEqual([400, 'validation_failed']);
+      expect(json.message).toMatch(message);
+    }
+  });
 
   it.each(['/v1/store/orders?status[]=placed', '/v1/events?type[]=pet.created', '/v1/webhooks?limit[]=1'])(
     '%s is 400',

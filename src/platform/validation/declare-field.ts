@@ -96,6 +96,12 @@ export function mistakeIn(name: string, rule: Rule['rule'], value: unknown): str
   return `${name} must be ${typeof rule === 'string' ? rule : rule(value, name)}`;
 }
 
+/** True if a query of the class has at most one value of the parameter. A list of values makes a list of one text. */
+export function isGivenOnce({ prototype = {} }: Type<object>, name: string): boolean {
+  const field = fieldsOf(prototype).get(name);
+  return field !== undefined && !Array.isArray(field.fromText?.(''));
+}
+
 /**
  * Gives the body of a DTO class another example than the members of all its fields. Swagger UI sends it, also if it was not
  * read: it does no harm.

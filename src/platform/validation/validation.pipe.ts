@@ -12,6 +12,7 @@ import { validationFailed } from '../errors/platform.errors';
 import { inBody, type Place, type Problem } from '../errors/problem-details';
 import {
   FROM_TEXT,
+  isGivenOnce,
   isObject,
   isOptionalBody,
   type Members,
@@ -76,7 +77,7 @@ export class ApiValidationPipe extends ValidationPipe {
         ? super.transform(value, input)
         : this.ofTexts.transform(value, input));
     } catch (error) {
-      if (Array.isArray(error)) throw validationFailed(problemsIn(error, input));
+      if (Array.isArray(error)) throw validationFailed(problemsIn(error, input, type));
       if (error instanceof HttpException) throw error;
       this.logger.warn(
         `A function of a decorator of ${type.name} fails on the ${input.type}: ${String(error)}`,
@@ -112,7 +113,10 @@ function quickDto(
 ): object {
   const dto: Record<string, unknown> = Object.assign(new type());
   const report = (place: readonly string[], rule: Rule['rule'], given: unknown): unknown =>
-    problems.push({ ...placeIn(input, place), detail: mistakeIn(place.join('.'), rule, given) });
+    problems.push({
+      ...placeIn(input, place),
+      detail: repetitionIn(type, input, place, given) ?? mistakeIn(place.join('.'), rule, given),
+    });
   for (const [name, { isValid, rule, schema, classOf, fromText, fromJson }] of quickFieldsOf(type) ?? []) {
     if (Object.hasOwn(value, name)) {
       const convert = input.type === 'body' ? fromJson : fromText;
@@ -142,6 +146,17 @@ function rejection(detail: string, type: Type, input: ArgumentMetadata): ApiErro
   );
 }
 
+/** Says that a query repeats a parameter that has one value. */
+function repetitionIn(
+  type: Type<object>,
+  input: ArgumentMetadata,
+  [name = '']: readonly string[],
+  given: unknown,
+): string | undefined {
+  const isRepeated = input.type === 'query' && Array.isArray(given) && isGivenOnce(type, name);
+  return isRepeated ? `${name} must be given only once` : undefined;
+}
+
 /** The sentence of class-validator, which names no item of a list. */
 const NESTED = /^(?:each value in )?nested property .* must be either object or array$/;
 
@@ -149,16 +164,19 @@ const NESTED = /^(?:each value in )?nested property .* must be either object or 
 function* problemsIn(
   errors: readonly ValidationError[],
   input: ArgumentMetadata,
+  type: Type<object>,
   path: readonly string[] = [],
 ): Generator<Problem> {
   const parent = path.map((name) => `${name}.`).join('');
-  for (const { property, constraints = {}, children = [] } of errors) {
+  for (const { property, value, constraints = {}, children = [] } of errors) {
     const place = [...path, property];
     const { nestedValidation, ...own } = constraints;
-    const [sentence = nestedValidation?.replace(NESTED, `${property} must be a JSON object`)] =
-      Object.values(own);
+    const [sentence = nestedValidation?.replace(NESTED, `${property} must be a JSON object`)] = [
+      repetitionIn(type, input, place, value) ?? [],
+      Object.values(own),
+    ].flat();
     if (sentence !== undefined) yield { ...placeIn(input, place), detail: `${parent}${sentence}` };
-    yield* problemsIn(children, input, place);
+    yield* problemsIn(children, input, type, place);
   }
 }
 
