@@ -32,6 +32,9 @@ DEFAULT_HEADERS = {
     "Prefer": "handling=strict",
 }
 
+# The body is not JSON, or not one of the service. A deep list exceeds the stack.
+UNREADABLE = (ValueError, TypeError, KeyError, RecursionError)
+
 # A JSON object. Python 3.9 needs Dict.
 Json = Dict[str, Any]
 
@@ -55,7 +58,9 @@ class AnimalStoreError(Exception):
             self.code = error["code"]
             self.message = error["detail"] if "detail" in error else error["message"]
             self.problems = error.get("errors", [])
-        except (ValueError, TypeError, KeyError):
+            if not (isinstance(self.code, str) and isinstance(self.message, str) and isinstance(self.problems, list)):
+                raise TypeError
+        except UNREADABLE:
             self.code = "unexpected_response"
             self.message = _unexpected_message(status, headers, body)
             self.problems = []
@@ -380,7 +385,7 @@ class AnimalStore:
             # http.client returns a 102 or 103 in place of the response.
             if 200 <= status < 300 or status == 304:
                 return Response(status, headers, json.loads(body) if body else None)
-        except ValueError:
+        except UNREADABLE:
             pass
         raise AnimalStoreError(status, headers, body)
 

@@ -153,8 +153,10 @@ class Requests(PreparedServer):
 
     def test_raise_an_error_if_the_response_is_not_one_of_the_service(self):
         bodies = [(200, "<html>"), (404, "<html>"), (404, "null"), (404, "[]"), (404, '{"code":"a"}'), (103, "")]
+        bodies += [(404, '{"code":5,"message":"m"}'), (404, '{"code":"a","message":["m"]}')]
+        bodies += [(404, '{"code":"a","message":"m","errors":null}'), (200, "[" * 100_000), (404, "[" * 100_000)]
         for status, text in bodies:
-            with self.subTest(text, status=status):
+            with self.subTest(text[:40], status=status):
                 self.responses = [(status, {}, text)]
                 self.assert_error(self.store.get_pet, 1, code="unexpected_response", status=status, problems=[])
 
