@@ -237,7 +237,7 @@ function checkAllowed(tested: OperationUnderTest, response: TestResponse, what: 
   tested.note(`rejects ${what}, which its document allows (${cause})`, `rejects ${what}`);
 }
 
-/** Lists JSON texts at the bounds of a schema, beyond them, and of another type. */
+/** Lists JSON texts at the bounds of a schema, beyond them, of another type, and a number with all digits of a double. */
 function boundsOf({ document, isThorough }: OperationUnderTest, schema: Schema): readonly string[] {
   const { type, format, minimum, maximum, minLength = 0, maxLength = MANY, maxItems, enum: choices } = schema;
   const longest = type === 'string' && maxLength < MANY ? [maxLength, maxLength + 1] : [];
@@ -253,6 +253,7 @@ function boundsOf({ document, isThorough }: OperationUnderTest, schema: Schema):
     ...(type === 'boolean' ? [true, false] : []),
     ...(type === 'string' ? [' Žofie 🐈 "\\', 7] : ['7']),
     ...(type === 'integer' ? [1.5] : []),
+    ...(type === 'number' && format !== 'float' ? [Math.max(minimum ?? 0, 0) + 1 / 3] : []),
     null,
   ].map(jsonOf);
   const invalid = bounds.filter((text) => document.errors(schema, jsonIn(text)).length > 0);

@@ -1,11 +1,12 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema, PartialType, PickType } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, IsString, Length } from 'class-validator';
-import { Int64, Integer, Text } from '../../../src';
+import { Decimal, Int64, Integer, Text } from '../../../src';
 import { createTable, NOTE } from './items.parts';
 import { type Mistakes, on } from './mistake';
 
 const NAME = { description: 'Name of the item.', example: 'North' };
 const WEIGHT = { description: 'Weight in grams.', example: 5 };
+const PRICE = { price: [Decimal({ min: 0, max: 9.5, optional: true, description: 'Price.', example: 2.5 })] };
 const PLACES = { description: 'Number of places.', example: 12 };
 
 class WholeItem {
@@ -72,6 +73,15 @@ export const BODY_MISTAKES: Mistakes = on(['create'], {
     hasWeight: true,
     create(body, _reply, transaction) {
       return this.insert({ ...body, weight: Number(body.weight) }, transaction);
+    },
+  },
+  'decimal-rounded': {
+    sentence: /responds with price = 0\.33 to price = 0\.333/,
+    body: PRICE,
+    item: PRICE,
+    async create(body, _reply, transaction) {
+      const row = await this.insert(body, transaction);
+      return { ...row, price: body.price && Number(body.price.toFixed(2)) };
     },
   },
   'null-as-text': {
