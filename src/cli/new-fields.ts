@@ -27,6 +27,13 @@ const TIME = {
   sql: 'timestamptz',
   example: "'2027-03-01T09:00:00.000Z'",
 };
+const NUMBER = {
+  decorator: 'Decimal',
+  type: 'number',
+  sql: 'double precision',
+  example: '1.5',
+  facts: ['min: -1e15', 'max: 1e15'],
+};
 const INT32 = ['min: -2_147_483_648', 'max: 2_147_483_647'];
 
 const TYPES: Readonly<Record<string, FieldType>> = {
@@ -34,13 +41,8 @@ const TYPES: Readonly<Record<string, FieldType>> = {
   string: TEXT,
   integer: { decorator: 'Integer', type: 'number', sql: 'integer', example: '1', facts: INT32 },
   int64: { decorator: 'Int64', type: 'bigint', sql: 'bigint', example: '1' },
-  number: {
-    decorator: 'Decimal',
-    type: 'number',
-    sql: 'double precision',
-    example: '1.5',
-    facts: ['min: -1e15', 'max: 1e15'],
-  },
+  number: NUMBER,
+  decimal: NUMBER,
   boolean: { decorator: 'Flag', type: 'boolean', sql: 'boolean', example: 'true' },
   timestamp: TIME,
   'date-time': TIME,

@@ -149,6 +149,7 @@ describe('animal-store new', () => {
     'integer',
     'int64',
     'number',
+    'decimal',
     'boolean',
     'timestamp',
     'date-time',
