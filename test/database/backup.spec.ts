@@ -178,6 +178,17 @@ describe('a backup', () => {
     ]);
   });
 
+  it('has the tables of a schema whose name needs quotes', async () => {
+    const empty = await createDatabase('template0');
+    await empty.query('CREATE SCHEMA "My.Shop"');
+    const url = new URL(empty.directUrl);
+    url.searchParams.set('options', '-csearch_path="My.Shop"');
+    const run = (...args: string[]) => runCli(args, { DATABASE_URL: url.href });
+    expect(await run('db', 'migrate')).toMatchObject({ status: 0 });
+    expect((await run('db', 'backup', folder.file('quoted'))).all).toMatch(/^Wrote \d\d tables/m);
+    await empty.drop();
+  });
+
   it('has the tables of extensions, and needs a program with them', async () => {
     const [extended, file] = [await createDatabase(), folder.file('extension')];
     const config = (url: string) => configWith(url, kennels, extensionOf('odd', Odd));

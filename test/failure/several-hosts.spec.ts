@@ -110,7 +110,7 @@ describeWhen(isNeeded, HINT)('a DATABASE_URL with a primary and a standby', () =
     for (const target of ['any', 'primary']) expect(await list(target)).toMatchObject({ status: 0 });
   });
 
-  it('leaves an old primary that still accepts sessions when a commit hangs, and not because a statement takes long', async () => {
+  it('leaves an old primary that is still writable when a commit hangs, for good, and not because a statement takes long', async () => {
     const [old, promoted] = [pair.primary.url, pair.standby.url];
     const change = async (server: string, setting: string) => {
       await query(server, `ALTER SYSTEM ${setting}`);
@@ -121,12 +121,20 @@ describeWhen(isNeeded, HINT)('a DATABASE_URL with a primary and a standby', () =
       async () =>
         (await query(promoted, 'SHOW transaction_read_only'))[0]?.['transaction_read_only'] === 'off',
     );
-    const sleep = (client: BoundedClient) => client.query('SELECT pg_sleep(1.5)');
-    const connectionString = pair.url(pair.standby.host, pair.primary.host);
-    const ofPromoted = new BoundedClient({ connectionString });
-    await ofPromoted.connect();
-    await sleep(ofPromoted);
-    await ofPromoted.end();
+    const leave = jest.spyOn(Hosts.prototype, 'leaveIfOld' as never);
+    const compared = async () => {
+      pass({ seconds: 1 });
+      await Promise.all(leave.mock.results.map(({ value }) => value));
+    };
+    const connectionString = pair.url(pair.primary.host, pair.standby.host);
+    const config = { connectionString, hosts: new Hosts(connectionString) };
+    const [onOld, later] = [new BoundedClient(config), new BoundedClient(config)];
+    await onOld.connect();
+    holdTimers({ timeouts: true });
+    const statement = onOld.query('SELECT pg_sleep(2)');
+    await compared();
+    await statement;
+    jest.useRealTimers();
 
     await change(old, `SET synchronous_standby_names = 'none'`);
     await until(
@@ -138,10 +146,17 @@ describeWhen(isNeeded, HINT)('a DATABASE_URL with a primary and a standby', () =
     await until(
       async () => (await query(old, `SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep'`)).length > 0,
     );
-    pass({ seconds: 1 });
+    const other = onOld.query('CREATE TABLE lost ()');
+    await compared();
     expectUnavailable(await hanging);
+    await expect(other).rejects.toThrow('Connection terminated');
     jest.useRealTimers();
     await expectSound();
+    const now = performance.now.bind(performance);
+    jest.spyOn(performance, 'now').mockImplementation(() => now() + 31_000);
+    await later.connect();
+    expect(later.port).toBe(5433);
+    await later.end();
   });
 });
 

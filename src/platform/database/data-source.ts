@@ -181,7 +181,7 @@ export class BoundedClient extends Client {
       if (!(result instanceof Promise)) return result;
       // Runs before the caller gets the error, and so before the pool gets the connection.
       const watch = this.hostUrl === undefined ? undefined : hosts.watch(this.hostUrl, whole);
-      const ended = result.finally(() => clearTimeout(watch));
+      const ended = result.finally(() => clearInterval(watch));
       const bounded = ended.catch((error: unknown) => {
         if (isUnusable(error)) {
           this.renewOthers(error);

@@ -20,8 +20,16 @@ const REJECTIONS: Readonly<Record<string, string>> = {
   primary: 'SELECT pg_is_in_recovery() AS rejected',
 };
 
-/** Each promotion raises it. Without a fence an old primary still accepts sessions, but each commit waits for its standbys. */
-const TIMELINE = 'SELECT left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline';
+/** Each promotion raises the timeline. Without a fence an old primary is still writable, but its commits wait for standbys. */
+const PRIMARY = `
+  SELECT left(pg_walfile_name(pg_current_wal_insert_lsn()), 8) AS timeline,
+    EXISTS (SELECT FROM pg_stat_activity WHERE wait_event = 'SyncRep') AS waits`;
+
+interface Primary {
+  readonly timeline: string;
+  /** True if a commit waits for a standby. */
+  readonly waits: boolean;
+}
 
 interface Found {
   readonly url: string;
@@ -39,7 +47,8 @@ export class Hosts {
   /** When a host did not respond, by performance.now(). */
   private readonly silentAt = new Map<string, number>();
   private finding: Promise<Found> | undefined;
-  private comparing: Promise<void> | undefined;
+  /** When a host was compared with the others, by performance.now(). */
+  private readonly comparedAt = new Map<string, number>();
 
   constructor(url = '') {
     this.urls = hostUrls(url).map(withoutWarning);
@@ -66,7 +75,7 @@ export class Hosts {
 
   /** Has a host tried last for a while, because it did not respond. */
   setSilent(url: string): void {
-    this.silentAt.set(url, performance.now());
+    this.silentAt.set(url, Math.max(performance.now(), this.silentAt.get(url) ?? 0));
   }
 
   /** Replaces the open connections, because one has found its server gone or read-only. */
@@ -77,26 +86,32 @@ export class Hosts {
     for (const each of this.connections) each.replace();
   }
 
-  /** Leaves a host whose statement takes long if another one was promoted since. @returns the timer of the statement */
+  /** Leaves a host whose commits hang if another one was promoted since. @returns the timer of the statement */
   watch(url: string, config: ClientConfig): NodeJS.Timeout {
-    return setTimeout(() => {
-      this.comparing ??= this.leaveIfOld(url, config).finally(() => (this.comparing = undefined));
+    return setInterval(() => {
+      const now = performance.now();
+      if (now - (this.comparedAt.get(url) ?? -Infinity) < RENEWAL_INTERVAL_MS) return;
+      this.comparedAt.set(url, now);
+      void this.leaveIfOld(url, config);
     }, PATIENCE_MS);
   }
 
   private async leaveIfOld(url: string, config: ClientConfig): Promise<void> {
+    const own = await this.primaryAt(url, config);
+    if (!own?.waits) return;
     const others = this.urls.filter((each) => each !== url);
-    const [own, ...timelines] = await Promise.all(
-      [url, ...others].map((each) => this.timelineOf(each, config)),
-    );
-    if (own === undefined || !timelines.some((each) => each !== undefined && each > own)) return;
-    this.setSilent(url);
+    const found = await Promise.all(others.map((each) => this.primaryAt(each, config)));
+    if (!found.some((each) => each !== undefined && each.timeline > own.timeline)) return;
+    // It stays the last one: it is found if it is the primary again.
+    this.silentAt.clear();
+    this.silentAt.set(url, Infinity);
     for (const each of this.connections) each.leave(url);
   }
 
-  /** Returns undefined for a standby, and for a host that does not respond. */
-  private timelineOf(url: string, config: ClientConfig): Promise<string | undefined> {
-    return this.try(url, config, PATIENCE_MS, readTimeline).catch(() => undefined);
+  /** Returns undefined for a host that is not suitable, a standby, and one that does not respond. */
+  private primaryAt(url: string, config: ClientConfig): Promise<Primary | undefined> {
+    const read = (client: Client) => client.query<Primary>(PRIMARY).then(({ rows }) => rows[0]);
+    return this.try(url, config, PATIENCE_MS, read).catch(() => undefined);
   }
 
   private async search(config: ClientConfig, limitMs: number): Promise<Found> {
@@ -107,8 +122,7 @@ export class Hosts {
       for (const url of this.inOrder()) {
         const inMs = Math.min(patienceMs, leftMs);
         try {
-          const require = (client: Client) => this.requireSuitable(client).then(() => client);
-          return { url, client: await this.try(url, config, inMs, require) };
+          return { url, client: await this.try(url, config, inMs, (client) => Promise.resolve(client)) };
         } catch (error) {
           failures.set(url, error);
           if (!SILENCE.test(messageOf(error))) continue;
@@ -142,16 +156,13 @@ export class Hosts {
     client.on('error', () => undefined);
     try {
       await client.connect();
+      await this.requireSuitable(client);
       return await use(client);
     } finally {
       // Without a wait: the server may no longer respond.
       void client.end();
     }
   }
-}
-
-async function readTimeline(client: Client): Promise<string | undefined> {
-  return (await client.query<{ timeline: string }>(TIMELINE)).rows[0]?.timeline;
 }
 
 /** Names the host of a URL, without its user and password. */

@@ -113,7 +113,9 @@ export function migrationStates(config: SchemaConfig): Promise<MigrationState[]>
 /** Lists the tables, indexes and sequences of a database. */
 export async function relationsOf(config: DatabaseConfig): Promise<string[]> {
   const rows: { relname: string }[] = await inMigrationTransaction(config, (runner) =>
-    runner.query('SELECT relname FROM pg_class WHERE relnamespace = current_schema()::regnamespace'),
+    runner.query(
+      'SELECT relname FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace',
+    ),
   );
   return rows.map(({ relname }) => relname);
 }

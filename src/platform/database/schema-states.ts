@@ -32,7 +32,7 @@ export async function readApplied(database: {
   const [exists] = await database.query<Found>(`
     SELECT to_regclass('migrations') IS NOT NULL AS migrations,
            to_regclass('extension_migrations') IS NOT NULL AS owners,
-           current_schema()::regnamespace::text AS target,
+           quote_ident(current_schema()) AS target,
            (SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = to_regclass('migrations')) AS present`);
   const { target, present } = exists ?? {};
   if (target && (target.startsWith('pg_') || target !== (present ?? target))) {

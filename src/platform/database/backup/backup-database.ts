@@ -65,7 +65,7 @@ const TABLES = `
   WITH RECURSIVE
   tables AS (
     SELECT oid, relname FROM pg_class
-    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+    WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
       AND ${IS_KEPT}
   ),
   levels AS (
@@ -87,7 +87,7 @@ const SEQUENCES = `
   SELECT string_agg(
     format('SELECT %L AS sequence, last_value::text AS "lastValue", is_called AS "isCalled" FROM %1$s', oid::regclass),
     ' UNION ALL ') AS text
-  FROM pg_class WHERE relnamespace = current_schema()::regnamespace AND relkind = 'S' AND ${IS_KEPT}`;
+  FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind = 'S' AND ${IS_KEPT}`;
 
 const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${WITHOUT_TIMEOUTS}`;
 
