@@ -115,11 +115,9 @@ function knownBefore(given: string, known: readonly string[]): string | undefine
 }
 
 function problemOfMember(given: string, known: readonly string[], path: readonly string[]): Problem {
-  const place = [...path, visible(given)];
-  return {
-    ...inBody(place),
-    detail: `There is no member ${place.join('.')}${hintFor(visible(given), known)}`,
-  };
+  const name = visible(given);
+  const place = [...path, name];
+  return { ...inBody(place), detail: `There is no member ${place.join('.')}${hintFor(name, known)}` };
 }
 
 /** @param types classes of the query */

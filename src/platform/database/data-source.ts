@@ -179,9 +179,9 @@ export class BoundedClient extends Client {
       // oxlint-disable-next-line typescript/unbound-method
       const result: unknown = Reflect.apply(super.query, this, input);
       if (!(result instanceof Promise)) return result;
-      // Runs before the caller gets the error, and so before the pool gets the connection.
       const watch = this.hostUrl === undefined ? undefined : hosts.watch(this.hostUrl, whole);
-      const ended = result.finally(() => clearInterval(watch));
+      const ended = watch ? result.finally(() => clearInterval(watch)) : result;
+      // Runs before the caller gets the error, and so before the pool gets the connection.
       const bounded = ended.catch((error: unknown) => {
         if (isUnusable(error)) {
           this.renewOthers(error);

@@ -44,7 +44,7 @@ export class Hosts {
   readonly connections = new Set<{ replace(): void; leave(url: string): void }>();
   private renewedAt = -Infinity;
   private readonly rejection: string | undefined;
-  /** When a host did not respond, by performance.now(). */
+  /** When a host did not respond, by performance.now(); Infinity for an old primary. */
   private readonly silentAt = new Map<string, number>();
   private finding: Promise<Found> | undefined;
   /** When a host was compared with the others, by performance.now(). */
@@ -102,7 +102,7 @@ export class Hosts {
     const others = this.urls.filter((each) => each !== url);
     const found = await Promise.all(others.map((each) => this.primaryAt(each, config)));
     if (!found.some((each) => each !== undefined && each.timeline > own.timeline)) return;
-    // It stays the last one: it is found if it is the primary again.
+    // Still tried, because it may become the primary again.
     this.silentAt.clear();
     this.silentAt.set(url, Infinity);
     for (const each of this.connections) each.leave(url);
@@ -122,7 +122,7 @@ export class Hosts {
       for (const url of this.inOrder()) {
         const inMs = Math.min(patienceMs, leftMs);
         try {
-          return { url, client: await this.try(url, config, inMs, (client) => Promise.resolve(client)) };
+          return { url, client: await this.try(url, config, inMs, (client) => client) };
         } catch (error) {
           failures.set(url, error);
           if (!SILENCE.test(messageOf(error))) continue;
@@ -149,7 +149,7 @@ export class Hosts {
     connectionString: string,
     config: ClientConfig,
     inMs: number,
-    use: (client: Client) => Promise<T>,
+    use: (client: Client) => T | Promise<T>,
   ): Promise<T> {
     const bounds = { connectionTimeoutMillis: inMs, query_timeout: inMs };
     const client = new Client({ ...config, ...bounds, connectionString, pipeline: false });
