@@ -187,7 +187,7 @@ describe('changes of keys', () => {
     });
 
     it('two concurrent first starts create one demo key', async () => {
-      await app.database.query('TRUNCATE accounts CASCADE');
+      await app.database.truncate('accounts CASCADE');
       await app.database.query('BEGIN');
       await app.database.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
       const starts = [app, second].map(({ nest }) => createDemoKey(nest, readConfig({}), createStore()));

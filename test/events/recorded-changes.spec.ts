@@ -85,7 +85,7 @@ describe('the events of changes', () => {
       WHEN MATCHED THEN UPDATE SET category_id = 2
       WHEN NOT MATCHED THEN INSERT (name, category_id, status) VALUES (given.name, 1, 'sold')`);
     await app.database.query('UPDATE pets SET category_id = 2');
-    await app.database.query('TRUNCATE pets');
+    await app.database.truncate('pets');
     const names = new Map<string, string[]>();
     for (const { type, data } of await readerOf(app)())
       names.set(type, [...(names.get(type) ?? []), String(data['name'])]);

@@ -92,7 +92,7 @@ describe('an extension', () => {
   });
 
   describe('that listens to animals and orders', () => {
-    beforeEach(() => app.database.query('TRUNCATE journal, journal_notes'));
+    beforeEach(() => app.database.truncate('journal, journal_notes'));
 
     const entries = async () => {
       const rows = await app.database.query<{ entry: string }>('SELECT entry FROM journal ORDER BY id');

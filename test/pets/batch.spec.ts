@@ -11,7 +11,7 @@ describe('POST /v1/pets/batch (createPets)', () => {
   beforeAll(async () => {
     app = await startApp();
   });
-  beforeEach(() => app.database.query('TRUNCATE pets CASCADE'));
+  beforeEach(() => app.database.truncate('pets CASCADE'));
   afterAll(() => app.close());
 
   const countPets = async () => (await app.database.query('SELECT FROM pets')).length;

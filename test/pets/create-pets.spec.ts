@@ -20,7 +20,7 @@ describe('creating animals', () => {
     const settings = { databasePreparedStatements: true };
     app = await startApp(settings, { database: { ...database, url } });
   });
-  beforeEach(() => app.database.query('TRUNCATE pets RESTART IDENTITY CASCADE'));
+  beforeEach(() => app.database.truncate('pets RESTART IDENTITY CASCADE'));
   afterAll(() => app.close());
 
   describe('POST /v1/pets (createPet)', () => {
@@ -140,7 +140,7 @@ describe('creating animals', () => {
       await Promise.all(Array.from({ length: 8 }, (_, at) => app.post('/v1/pets', aNewPet(), headers(at))));
       expect(await transactionsOf(app)).toBe(8);
       const other = await startApp({ databasePipelining: false }, { beside: app });
-      await app.database.query('TRUNCATE pets CASCADE');
+      await app.database.truncate('pets CASCADE');
       await Promise.all(Array.from({ length: 8 }, () => other.post('/v1/pets', aNewPet())));
       expect(await transactionsOf(app)).toBe(8);
       await other.close();

@@ -26,7 +26,7 @@ describe('the counts of animals', () => {
     app = await startApp();
     key = await app.unlimitedKey();
   });
-  beforeEach(() => app.database.query('TRUNCATE pets CASCADE'));
+  beforeEach(() => app.database.truncate('pets CASCADE'));
   afterAll(() => app.close());
 
   const get = async (path: string) => {

@@ -32,7 +32,7 @@ describe('reading animals', () => {
     let rows: Row[];
     beforeAll(async () => {
       key = await app.unlimitedKey();
-      await app.database.query('TRUNCATE pets RESTART IDENTITY CASCADE');
+      await app.database.truncate('pets RESTART IDENTITY CASCADE');
       await app.database.query(
         `INSERT INTO pets (name, category_id, status)
          SELECT 'animal', ($1::bigint[])[1 + n % 3], ($2::text[])[1 + n / 3 % 3] FROM generate_series(0, 35) AS n`,
@@ -149,7 +149,7 @@ describe('reading animals', () => {
 
   describe('GET /v1/pets/{petId} (getPet, deprecated)', () => {
     beforeAll(async () => {
-      await app.database.query('TRUNCATE pets RESTART IDENTITY CASCADE');
+      await app.database.truncate('pets RESTART IDENTITY CASCADE');
       await fillPets(app, 1);
     });
 

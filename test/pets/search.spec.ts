@@ -15,7 +15,7 @@ describe('GET /v1/pets/search (searchPets)', () => {
     app = await startApp();
     key = await app.unlimitedKey();
   });
-  beforeEach(() => app.database.query('TRUNCATE pets RESTART IDENTITY CASCADE'));
+  beforeEach(() => app.database.truncate('pets RESTART IDENTITY CASCADE'));
   afterAll(() => app.close());
 
   const search = (q: string, query = '') =>

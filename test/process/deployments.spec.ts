@@ -32,7 +32,7 @@ describe('with DATABASE_URL', () => {
     for (const service of services) await service.stop();
 
     // A database without accounts, as at a first start.
-    await database.query('TRUNCATE accounts CASCADE');
+    await database.truncate('accounts CASCADE');
     const production = await startHere({ ...environment, DEPLOYMENT: 'production' });
     expect(production.key).toBeUndefined();
     expect(production.printed).not.toMatch(/ask_(live|test)_/);

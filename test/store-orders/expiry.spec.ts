@@ -56,7 +56,7 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
     await other.close();
     await app.close();
   });
-  beforeEach(() => app.database.query('TRUNCATE pets, store_orders, journal, refused CASCADE'));
+  beforeEach(() => app.database.truncate('pets, store_orders, journal, refused CASCADE'));
 
   const sweep = (of: TestApp = app) => of.nest.get(OrderExpiry, { strict: false }).run();
   const get = async (id: number) => (await app.get(`${PATH}/${id}`)).json;
@@ -81,7 +81,7 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
     await sweep();
     expect(await get(forgotten.id)).toMatchObject({ status: 'placed', expiresAt });
     const buyers = await update(later.id, 'cancelled');
-    await app.database.query('TRUNCATE journal');
+    await app.database.truncate('journal');
     app.clock.advance({ seconds: 0.001 });
     await sweep();
     const { updatedAt: _, ...expected } = {
@@ -132,7 +132,7 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
     for (let race = 0; race < RACES; race += 1) {
       const { id, petId } = await place();
       app.clock.advance({ seconds: 72 * HOUR });
-      await app.database.query('TRUNCATE journal');
+      await app.database.truncate('journal');
       const actors = [
         () => update(id, 'cancelled'),
         () => update(id, 'approved', other),
@@ -173,7 +173,7 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
     const [first] = orders as [(typeof orders)[0]];
     await app.database.query('INSERT INTO refused VALUES ($1)', [first.petId]);
     app.clock.advance({ seconds: 72 * HOUR });
-    await app.database.query('TRUNCATE journal');
+    await app.database.truncate('journal');
     await expect(sweep()).rejects.toThrow(
       `of 1 orders the first is ${first.id}: QueryFailedError: division by zero`,
     );
@@ -181,7 +181,7 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
     expect(states.map(({ status }) => status)).toEqual(['placed', 'cancelled', 'cancelled']);
     expect(await petStatus(first.petId)).toBe('pending');
     expect(await journal()).toHaveLength(4);
-    await app.database.query('TRUNCATE refused');
+    await app.database.truncate('refused');
     await sweep();
     expect((await get(first.id)).status).toBe('cancelled');
   });

@@ -23,7 +23,7 @@ describe('POST /v1/store/orders (placeOrder)', () => {
   beforeAll(async () => {
     app = await startApp({}, { database: await createPatientDatabase() });
   });
-  beforeEach(() => app.database.query('TRUNCATE pets, store_orders RESTART IDENTITY CASCADE'));
+  beforeEach(() => app.database.truncate('pets, store_orders RESTART IDENTITY CASCADE'));
   afterAll(() => app.close());
 
   const newPet = async (status = 'available') =>

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Socket } from 'node:net';
-import { Client, type QueryResultRow } from 'pg';
+import { Client, DatabaseError, type QueryResultRow } from 'pg';
 import { migrate } from '../../src/platform/database/migrate';
 import {
   ADMIN_URL_VARIABLE,
@@ -36,6 +36,8 @@ export interface TestDatabase {
   readonly directUrl: string;
   /** Runs one statement outside the service, with the service's role. */
   query<Row extends QueryResultRow>(text: string, parameters?: unknown[]): Promise<Row[]>;
+  /** Empties tables. The periodic work of a running service may have one of them and wait for another one. */
+  truncate(tables: string): Promise<void>;
   /** Runs statements as the administrator, a superuser. */
   administer(text: string): Promise<void>;
   drop(): Promise<void>;
@@ -61,12 +63,21 @@ export async function createDatabase(
     directUrl,
     query: async <Row extends QueryResultRow>(text: string, parameters: unknown[] = []) =>
       (await client.query<Row>(text, parameters)).rows,
+    truncate: (tables) => truncate(client, tables),
     administer: (text) => once(urlOfDatabase(adminUrl, name), text),
     drop: async () => {
       await client.end().catch(() => undefined);
       await asAdmin(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`);
     },
   };
+}
+
+/** A deadlock ends the statement of one of both, which may be this one: PostgreSQL's manual asks it to try again. */
+async function truncate(client: Client, tables: string): Promise<void> {
+  await client.query(`TRUNCATE ${tables}`).catch(async (error: unknown) => {
+    if (!(error instanceof DatabaseError) || error.code !== '40P01') throw error;
+    await truncate(client, tables);
+  });
 }
 
 function ownership(): string {

@@ -76,6 +76,7 @@ export async function startPair(): Promise<Pair> {
     url: url(...hosts),
     directUrl: url(...hosts),
     query: unused,
+    truncate: unused,
     administer: unused,
     drop: () => Promise.resolve(),
   });
