@@ -1,8 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
-import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { send } from '../support/http';
 import { itWhen } from '../support/it-when';
 import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
 import { createKey } from './support/keys';
@@ -17,10 +14,6 @@ const TOLERANCE_MS = 2_000;
 const MAX_MEMORY_MIB = 80;
 const SAMPLE_INTERVAL_MS = 250;
 const KIB_PER_MIB = 1_024;
-const INACTIVITY_MS = 30_000;
-const PAUSE_MS = 1_000;
-const ASSET = '/docs/swagger-ui-bundle.js';
-const ASSETS = 20;
 /** The probe and Node.js need some files too. */
 const MAX_FILES = SOCKETS + 100;
 
@@ -87,29 +80,6 @@ describe(`${SOCKETS} clients that send a byte a second`, () => {
       }
     },
   );
-
-  it(`get all of large responses while they read steadily, for longer than the ${INACTIVITY_MS / 1_000} s of inactivity`, async () => {
-    const { hostname, port } = new URL(service.url);
-    const socket = connect({ host: hostname, port: Number(port) }).pause();
-    socket.write(`GET ${ASSET} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(ASSETS - 1));
-    socket.write(`GET ${ASSET} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
-    const begin = performance.now();
-    const isClosed = once(socket, 'close');
-    let bytes = 0;
-    socket.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      if (performance.now() - begin > 1.5 * INACTIVITY_MS) return;
-      socket.pause();
-      setTimeout(() => socket.resume(), PAUSE_MS);
-    });
-    socket.resume();
-    await isClosed;
-    const seconds = (performance.now() - begin) / 1_000;
-    process.stdout.write(`slow clients: ${bytes} bytes within ${seconds.toFixed(0)} s\n`);
-    const { text } = await send(service.url, 'GET', ASSET);
-    expect(bytes).toBeGreaterThan(ASSETS * text.length);
-    expect(seconds).toBeGreaterThan(INACTIVITY_MS / 1_000);
-  });
 });
 
 /** Watches the resident memory of a process. `stop` returns its highest growth in MiB. */

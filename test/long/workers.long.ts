@@ -12,8 +12,8 @@ const ROUNDS = 10;
 /** Of the plan `free`. */
 const PER_MINUTE = 60;
 const STRIKES = 5;
-const WARM_UP_SECONDS = 20;
-const SECONDS = 10;
+const WARM_UP_SECONDS = 5;
+const SECONDS = 4;
 /** The processor time of a request with workers, compared with one process: each shares fewer reads. */
 const MAX_RATIO = 4;
 
