@@ -1,4 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { SqlMigration } from '../../platform/database/migrations/sql-migration';
 
 const TABLES = `
   CREATE TABLE events (
@@ -138,37 +139,27 @@ export class Events1795219200030 implements MigrationInterface {
 }
 
 /** Adds the time of the newest event that was deleted. */
-export class RemovedEvents1795219200050 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query(`
-      ALTER TABLE event_log ADD removed_until timestamptz NOT NULL DEFAULT '-infinity';
-      UPDATE event_log SET removed_until = coalesce((SELECT created_at FROM events ORDER BY id LIMIT 1), now())
-      WHERE removed_to > 0`);
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('ALTER TABLE event_log DROP removed_until');
-  }
+export class RemovedEvents1795219200050 extends SqlMigration {
+  override readonly upSql = `
+    ALTER TABLE event_log ADD removed_until timestamptz NOT NULL DEFAULT '-infinity';
+    UPDATE event_log SET removed_until = coalesce((SELECT created_at FROM events ORDER BY id LIMIT 1), now())
+    WHERE removed_to > 0`;
+  override readonly downSql = 'ALTER TABLE event_log DROP removed_until';
 }
 
 /** Lets extensions write events. New numbers wait for its transaction, as for a change of an animal. */
-export class OwnEvents1795219200070 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query(`
-      CREATE FUNCTION record_event(account bigint, kind text, body text) RETURNS void LANGUAGE plpgsql AS $$
-      DECLARE
-        newest bigint;
-      BEGIN
-        IF current_setting('animal_store.events', true) = 'off' THEN RETURN; END IF;
-        LOCK TABLE pets IN ROW EXCLUSIVE MODE;
-        newest := ${NEWEST};
-        ${inserted('account', 'kind', 'body', '(SELECT 1 AS id) AS changed')}
-      END $$`);
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP FUNCTION record_event');
-  }
+export class OwnEvents1795219200070 extends SqlMigration {
+  override readonly upSql = `
+    CREATE FUNCTION record_event(account bigint, kind text, body text) RETURNS void LANGUAGE plpgsql AS $$
+    DECLARE
+      newest bigint;
+    BEGIN
+      IF current_setting('animal_store.events', true) = 'off' THEN RETURN; END IF;
+      LOCK TABLE pets IN ROW EXCLUSIVE MODE;
+      newest := ${NEWEST};
+      ${inserted('account', 'kind', 'body', '(SELECT 1 AS id) AS changed')}
+    END $$`;
+  override readonly downSql = 'DROP FUNCTION record_event';
 }
 
 export const eventsMigrations = [Events1795219200030, RemovedEvents1795219200050, OwnEvents1795219200070];

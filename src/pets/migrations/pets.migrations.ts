@@ -1,48 +1,35 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { SqlMigration } from '../../platform/database/migrations/sql-migration';
 
-export class Pets1795219200001 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query(`
-      CREATE TABLE pets (
-        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-        name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 255),
-        category_id bigint NOT NULL,
-        status text NOT NULL CHECK (status IN ('available', 'pending', 'sold'))
-      )`);
-    // For a page of one status; the primary key serves a page without a filter.
-    await runner.query('CREATE INDEX pets_status_id ON pets (status, id)');
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE pets');
-  }
-}
-
-export class FindPets1795219200008 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    // For a page of one category, and of one category and status.
-    await runner.query('CREATE INDEX pets_category_id_id ON pets (category_id, id)');
-    await runner.query('CREATE INDEX pets_category_id_status_id ON pets (category_id, status, id)');
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP INDEX pets_category_id_status_id, pets_category_id_id');
-  }
-}
-
-export class PetsOrder1795219200010 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    // NULLS FIRST: an order that the index on (category_id, id) does not give (page-statement.ts).
-    await runner.query('DROP INDEX pets_category_id_status_id');
-    await runner.query(
-      'CREATE INDEX pets_category_id_status_id ON pets (category_id NULLS FIRST, status, id)',
+export class Pets1795219200001 extends SqlMigration {
+  override readonly upSql = `
+    CREATE TABLE pets (
+      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      name text NOT NULL CHECK (char_length(name) BETWEEN 1 AND 255),
+      category_id bigint NOT NULL,
+      status text NOT NULL CHECK (status IN ('available', 'pending', 'sold'))
     );
-  }
+    -- For a page of one status; the primary key serves a page without a filter.
+    CREATE INDEX pets_status_id ON pets (status, id)`;
+  override readonly downSql = 'DROP TABLE pets';
+}
 
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP INDEX pets_category_id_status_id');
-    await runner.query('CREATE INDEX pets_category_id_status_id ON pets (category_id, status, id)');
-  }
+export class FindPets1795219200008 extends SqlMigration {
+  // For a page of one category, and of one category and status.
+  override readonly upSql = `
+    CREATE INDEX pets_category_id_id ON pets (category_id, id);
+    CREATE INDEX pets_category_id_status_id ON pets (category_id, status, id)`;
+  override readonly downSql = 'DROP INDEX pets_category_id_status_id, pets_category_id_id';
+}
+
+export class PetsOrder1795219200010 extends SqlMigration {
+  // NULLS FIRST: an order that the index on (category_id, id) does not give (page-statement.ts).
+  override readonly upSql = `
+    DROP INDEX pets_category_id_status_id;
+    CREATE INDEX pets_category_id_status_id ON pets (category_id NULLS FIRST, status, id)`;
+  override readonly downSql = `
+    DROP INDEX pets_category_id_status_id;
+    CREATE INDEX pets_category_id_status_id ON pets (category_id, status, id)`;
 }
 
 /** Letters that have no decomposition, and those without the accent. The others lose it by NFKD. */
@@ -208,28 +195,17 @@ export class PetWordsAndCounts1795219200060 implements MigrationInterface {
   }
 }
 
-export class PetWordsInOneOrder1795219200062 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    // A quarter of what words and counts cost a creation: a search for similar names needs only their first order.
-    await runner.query('DROP INDEX pet_words_reverse');
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('CREATE INDEX pet_words_reverse ON pet_words (reverse(word))');
-  }
+export class PetWordsInOneOrder1795219200062 extends SqlMigration {
+  // A quarter of what words and counts cost a creation: a search for similar names needs only their first order.
+  override readonly upSql = 'DROP INDEX pet_words_reverse';
+  override readonly downSql = 'CREATE INDEX pet_words_reverse ON pet_words (reverse(word))';
 }
 
 /** Under a publication of all tables (logical replication) PostgreSQL rejects changes of rows without a key. */
-export class PetTotalsKey1795219200063 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query(
-      'ALTER TABLE pet_count_totals ADD is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only)',
-    );
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('ALTER TABLE pet_count_totals DROP is_only');
-  }
+export class PetTotalsKey1795219200063 extends SqlMigration {
+  override readonly upSql =
+    'ALTER TABLE pet_count_totals ADD is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only)';
+  override readonly downSql = 'ALTER TABLE pet_count_totals DROP is_only';
 }
 
 export const petsMigrations = [

@@ -1,128 +1,95 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { SqlMigration } from '../../platform/database/migrations/sql-migration';
 
-export class StoreOrders1795219200003 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query(`
-      CREATE TABLE store_orders (
-        id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
-        account_id bigint NOT NULL REFERENCES accounts (id),
-        pet_id bigint NOT NULL REFERENCES pets (id),
-        status text NOT NULL CHECK (status IN ('placed', 'approved', 'delivered', 'cancelled')),
-        placed_at timestamptz NOT NULL
-      )`);
-    // For a page of an account's orders: without a filter, and of one status.
-    await runner.query('CREATE INDEX store_orders_account_id_id ON store_orders (account_id, id)');
-    await runner.query(
-      'CREATE INDEX store_orders_account_id_status_id ON store_orders (account_id, status, id)',
+export class StoreOrders1795219200003 extends SqlMigration {
+  override readonly upSql = `
+    CREATE TABLE store_orders (
+      id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+      account_id bigint NOT NULL REFERENCES accounts (id),
+      pet_id bigint NOT NULL REFERENCES pets (id),
+      status text NOT NULL CHECK (status IN ('placed', 'approved', 'delivered', 'cancelled')),
+      placed_at timestamptz NOT NULL
     );
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE store_orders');
-  }
+    -- For a page of an account's orders: without a filter, and of one status.
+    CREATE INDEX store_orders_account_id_id ON store_orders (account_id, id);
+    CREATE INDEX store_orders_account_id_status_id ON store_orders (account_id, status, id)`;
+  override readonly downSql = 'DROP TABLE store_orders';
 }
 
-export class OrdersOnce1795219200004 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    // An animal has at most one order that is neither delivered nor cancelled.
-    await runner.query(`
-      CREATE UNIQUE INDEX store_orders_open_pet_id ON store_orders (pet_id)
-      WHERE status IN ('placed', 'approved')`);
-    await runner.query(`
-      CREATE TABLE idempotency_keys (
-        -- SHA-256 of account, method, path and key: short for any length of them.
-        id bytea PRIMARY KEY,
-        body_hash bytea NOT NULL,
-        status smallint NOT NULL,
-        location text,
-        answer text NOT NULL,
-        created_at timestamptz NOT NULL
-      )`);
-    await runner.query('CREATE INDEX idempotency_keys_created_at ON idempotency_keys (created_at)');
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE idempotency_keys');
-    await runner.query('DROP INDEX store_orders_open_pet_id');
-  }
-}
-
-export class ManagedOrders1795219200009 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    // The default is for instances of an earlier version that still run.
-    await runner.query('ALTER TABLE store_orders ADD COLUMN updated_at timestamptz NOT NULL DEFAULT now()');
-    await runner.query('UPDATE store_orders SET updated_at = placed_at');
-    // An order stays when its animal is removed. PetsService locks the animal, so no order of a removed one is placed.
-    await runner.query('ALTER TABLE store_orders DROP CONSTRAINT store_orders_pet_id_fkey');
-    // For a page of the orders of all accounts with one status.
-    await runner.query('CREATE INDEX store_orders_status_id ON store_orders (status, id)');
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP INDEX store_orders_status_id');
-    // Orders of animals that were removed meanwhile stay.
-    await runner.query(`
-      ALTER TABLE store_orders ADD CONSTRAINT store_orders_pet_id_fkey
-      FOREIGN KEY (pet_id) REFERENCES pets (id) NOT VALID`);
-    await runner.query('ALTER TABLE store_orders DROP COLUMN updated_at');
-  }
-}
-
-export class OrdersOrder1795219200011 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    // NULLS FIRST: an order that the index on (account_id, id) does not give (page-statement.ts).
-    await runner.query('DROP INDEX store_orders_account_id_status_id');
-    await runner.query(`
-      CREATE INDEX store_orders_account_id_status_id ON store_orders (account_id NULLS FIRST, status, id)`);
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP INDEX store_orders_account_id_status_id');
-    await runner.query(
-      'CREATE INDEX store_orders_account_id_status_id ON store_orders (account_id, status, id)',
+export class OrdersOnce1795219200004 extends SqlMigration {
+  // An animal has at most one order that is neither delivered nor cancelled.
+  override readonly upSql = `
+    CREATE UNIQUE INDEX store_orders_open_pet_id ON store_orders (pet_id)
+    WHERE status IN ('placed', 'approved');
+    CREATE TABLE idempotency_keys (
+      -- SHA-256 of account, method, path and key: short for any length of them.
+      id bytea PRIMARY KEY,
+      body_hash bytea NOT NULL,
+      status smallint NOT NULL,
+      location text,
+      answer text NOT NULL,
+      created_at timestamptz NOT NULL
     );
-  }
+    CREATE INDEX idempotency_keys_created_at ON idempotency_keys (created_at)`;
+  override readonly downSql = `
+    DROP TABLE idempotency_keys;
+    DROP INDEX store_orders_open_pet_id`;
 }
 
-export class ForgottenOrders1795219200020 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    // Null for open orders, too: OrderExpiry gives them the whole time, from its first run on.
-    await runner.query('ALTER TABLE store_orders ADD COLUMN expires_at timestamptz');
-    // For the expired orders, and for the pages of an animal's orders and of those since a time (decision 34).
-    await runner.query(`
-      CREATE INDEX store_orders_expires_at ON store_orders (expires_at) WHERE status = 'placed';
-      CREATE INDEX store_orders_pet_id_id ON store_orders (pet_id, id);
-      CREATE INDEX store_orders_updated_at ON store_orders ((id >> 12), status, updated_at);
-      CREATE INDEX store_orders_account_id_updated_at ON store_orders ((id >> 12), account_id, status, updated_at)`);
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query(
-      'DROP INDEX store_orders_pet_id_id, store_orders_updated_at, store_orders_account_id_updated_at',
-    );
-    await runner.query('ALTER TABLE store_orders DROP COLUMN expires_at');
-  }
+export class ManagedOrders1795219200009 extends SqlMigration {
+  // The default is for instances of an earlier version that still run.
+  override readonly upSql = `
+    ALTER TABLE store_orders ADD COLUMN updated_at timestamptz NOT NULL DEFAULT now();
+    UPDATE store_orders SET updated_at = placed_at;
+    -- An order stays when its animal is removed. PetsService locks the animal, so no order of a removed one is placed.
+    ALTER TABLE store_orders DROP CONSTRAINT store_orders_pet_id_fkey;
+    -- For a page of the orders of all accounts with one status.
+    CREATE INDEX store_orders_status_id ON store_orders (status, id)`;
+  override readonly downSql = `
+    DROP INDEX store_orders_status_id;
+    -- Orders of animals that were removed meanwhile stay.
+    ALTER TABLE store_orders ADD CONSTRAINT store_orders_pet_id_fkey
+    FOREIGN KEY (pet_id) REFERENCES pets (id) NOT VALID;
+    ALTER TABLE store_orders DROP COLUMN updated_at`;
 }
 
-export class LateOrders1795219200037 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    // For the pages of an animal's orders, and of those since a time (decision 34). An earlier program that runs during the
-    // upgrade needs store_orders_updated_at and store_orders_account_id_updated_at: a later version may drop them.
-    await runner.query(`
-      CREATE INDEX store_orders_pet_id_status_id ON store_orders (pet_id NULLS FIRST, status, id);
-      CREATE INDEX store_orders_account_id_pet_id_status_id
-        ON store_orders (account_id NULLS FIRST, pet_id, status, id);
-      CREATE INDEX store_orders_late ON store_orders ((id >> 62), updated_at);
-      CREATE INDEX store_orders_account_id_late ON store_orders ((id >> 62), account_id, updated_at);
-      CREATE INDEX store_orders_blocks ON store_orders ((id >> 12), updated_at, status);
-      CREATE INDEX store_orders_account_id_blocks ON store_orders ((id >> 12), account_id, updated_at, status)`);
-  }
+export class OrdersOrder1795219200011 extends SqlMigration {
+  // NULLS FIRST: an order that the index on (account_id, id) does not give (page-statement.ts).
+  override readonly upSql = `
+    DROP INDEX store_orders_account_id_status_id;
+    CREATE INDEX store_orders_account_id_status_id ON store_orders (account_id NULLS FIRST, status, id)`;
+  override readonly downSql = `
+    DROP INDEX store_orders_account_id_status_id;
+    CREATE INDEX store_orders_account_id_status_id ON store_orders (account_id, status, id)`;
+}
 
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query(`
-      DROP INDEX store_orders_pet_id_status_id, store_orders_account_id_pet_id_status_id,
-        store_orders_late, store_orders_account_id_late, store_orders_blocks, store_orders_account_id_blocks`);
-  }
+export class ForgottenOrders1795219200020 extends SqlMigration {
+  // Null for open orders, too: OrderExpiry gives them the whole time, from its first run on.
+  override readonly upSql = `
+    ALTER TABLE store_orders ADD COLUMN expires_at timestamptz;
+    -- For the expired orders, and for the pages of an animal's orders and of those since a time (decision 34).
+    CREATE INDEX store_orders_expires_at ON store_orders (expires_at) WHERE status = 'placed';
+    CREATE INDEX store_orders_pet_id_id ON store_orders (pet_id, id);
+    CREATE INDEX store_orders_updated_at ON store_orders ((id >> 12), status, updated_at);
+    CREATE INDEX store_orders_account_id_updated_at ON store_orders ((id >> 12), account_id, status, updated_at)`;
+  override readonly downSql = `
+    DROP INDEX store_orders_pet_id_id, store_orders_updated_at, store_orders_account_id_updated_at;
+    ALTER TABLE store_orders DROP COLUMN expires_at`;
+}
+
+export class LateOrders1795219200037 extends SqlMigration {
+  // For the pages of an animal's orders, and of those since a time (decision 34). An earlier program that runs during the
+  // upgrade needs store_orders_updated_at and store_orders_account_id_updated_at: a later version may drop them.
+  override readonly upSql = `
+    CREATE INDEX store_orders_pet_id_status_id ON store_orders (pet_id NULLS FIRST, status, id);
+    CREATE INDEX store_orders_account_id_pet_id_status_id
+      ON store_orders (account_id NULLS FIRST, pet_id, status, id);
+    CREATE INDEX store_orders_late ON store_orders ((id >> 62), updated_at);
+    CREATE INDEX store_orders_account_id_late ON store_orders ((id >> 62), account_id, updated_at);
+    CREATE INDEX store_orders_blocks ON store_orders ((id >> 12), updated_at, status);
+    CREATE INDEX store_orders_account_id_blocks ON store_orders ((id >> 12), account_id, updated_at, status)`;
+  override readonly downSql = `
+    DROP INDEX store_orders_pet_id_status_id, store_orders_account_id_pet_id_status_id,
+      store_orders_late, store_orders_account_id_late, store_orders_blocks, store_orders_account_id_blocks`;
 }
 
 export const storeOrdersMigrations = [

@@ -1,18 +1,4 @@
-import type { MigrationInterface, QueryRunner } from 'typeorm';
-
-/** A migration of two SQL scripts. */
-abstract class SqlMigration implements MigrationInterface {
-  protected abstract readonly upSql: string;
-  protected abstract readonly downSql: string;
-
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query(this.upSql);
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query(this.downSql);
-  }
-}
+import { SqlMigration } from './sql-migration';
 
 export class AccountsAndApiKeys1795219200000 extends SqlMigration {
   override readonly upSql = `

@@ -1,0 +1,15 @@
+import type { MigrationInterface, QueryRunner } from 'typeorm';
+
+/** A migration of two SQL scripts. */
+export abstract class SqlMigration implements MigrationInterface {
+  protected abstract readonly upSql: string;
+  protected abstract readonly downSql: string;
+
+  async up(runner: QueryRunner): Promise<void> {
+    await runner.query(this.upSql);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    await runner.query(this.downSql);
+  }
+}
