@@ -5,7 +5,6 @@ import { Sql, type Statement } from '../platform/database/sql';
 import { MAX_ITEMS } from '../platform/paging/page';
 import { EVENT_TYPES, EventTypeRegistry, type TypeFilter } from './event-type-registry';
 
-/** An event as it is stored. */
 export interface StoredEvent {
   readonly id: bigint;
   readonly type: string;
@@ -16,10 +15,8 @@ export interface StoredEvent {
   readonly accountId: bigint | null;
 }
 
-/** Which events a reader sees. */
 export interface EventFilter {
   readonly types: TypeFilter;
-  /** The account whose events are seen. */
   readonly accountId: bigint;
   /** Those of the key; with some of them it sees the events of all accounts. */
   readonly scopes?: readonly string[];
@@ -170,7 +167,6 @@ const LAST_OLD = `
   WITH oldest AS MATERIALIZED (SELECT id, created_at FROM events ORDER BY id LIMIT 1000)
   SELECT (SELECT max(id) FROM oldest WHERE created_at < $1) AS id FROM event_log FOR UPDATE OF event_log`;
 
-/** Deletes the events up to an id. */
 const REMOVE = `
   WITH removed AS (
     DELETE FROM events WHERE id = ANY (ARRAY(SELECT id FROM events WHERE id <= $1 ORDER BY id LIMIT 1000))
@@ -221,7 +217,6 @@ export class EventsRepository {
     return (await this.sql.rows<bigint>(START, [time]))[0];
   }
 
-  /** Finds the oldest event that readers do not see yet. */
   async findHidden() {
     return (await this.sql.rows<{ createdAt: Date; seconds: number }>(HIDDEN, []))[0];
   }

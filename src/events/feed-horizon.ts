@@ -23,7 +23,6 @@ export class FeedHorizon extends PeriodicWork {
     addScrapedGauge(registry, 'animal_store_events_hidden_seconds', help, read);
   }
 
-  /** Warns once while the feed is held back. */
   override async run(): Promise<void> {
     const hidden = await this.events.findHidden();
     const isLate = hidden !== undefined && hidden.seconds > MAX_HIDDEN_SECONDS;

@@ -58,7 +58,6 @@ export function tooManyRequests({ now, windows, bannedUntil }: Decision, ofRoute
   return platformErrors[code]({ message, headers: { 'Retry-After': String(wait) } });
 }
 
-/** Converts milliseconds to whole seconds, rounded up. */
 function seconds(milliseconds: number): number {
   return Math.ceil(milliseconds / SECOND_MS);
 }

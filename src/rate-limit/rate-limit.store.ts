@@ -24,7 +24,6 @@ export interface Counter {
   readonly endsAt: number;
 }
 
-/** The two windows of an owner. */
 export interface Counters {
   readonly minute: Counter;
   readonly day: Counter;

@@ -39,7 +39,6 @@ export interface Content extends Reference {
   readonly content?: Named<{ readonly schema: Schema; readonly examples?: object }>;
 }
 
-/** An operation as the document has it. */
 interface OperationObject extends Pick<AnyOperation, 'operationId' | 'summary' | 'description' | 'tags'> {
   readonly [REQUIRED_SCOPES]?: readonly string[];
   readonly [UNCOUNTED]?: true;
@@ -48,7 +47,6 @@ interface OperationObject extends Pick<AnyOperation, 'operationId' | 'summary' |
   readonly responses: Named<Content>;
 }
 
-/** An OpenAPI document of the store, as parsed JSON. */
 interface DocumentObject {
   readonly tags: readonly { readonly name: string }[];
   readonly paths: Named<Named<OperationObject>>;
@@ -106,7 +104,6 @@ export class ApiDocument {
     }
   }
 
-  /** Follows a reference within the document. */
   follow<T extends Reference>(node: T): T {
     if (node.$ref === undefined) return node;
     const place = node.$ref.split('/').slice(1);
@@ -126,7 +123,6 @@ export class ApiDocument {
     return schema;
   }
 
-  /** Lists how a value differs from a schema. */
   errors(schema: Schema, value: unknown): readonly Mismatch[] {
     return this.checker.errors(schema, value);
   }
@@ -149,7 +145,6 @@ export class ApiDocument {
     });
   }
 
-  /** Returns the operation with a method and a path of the document. */
   at(method: string, path: string): Operation | undefined {
     return this.operations.find((each) => each.method === method && each.path === path);
   }

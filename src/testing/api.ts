@@ -16,7 +16,6 @@ export interface Target {
   readonly store?: TestStore;
 }
 
-/** A request to an operation. */
 export interface ApiRequest extends Omit<TestRequest, 'method'> {
   /** Below the base URL, with its query. */
   readonly path: string;
@@ -52,7 +51,6 @@ export class Api {
     readonly document: ApiDocument,
     readonly target: Target,
     readonly key: string,
-    /** The scopes of the key. */
     readonly scopes: readonly string[],
     paths: readonly string[] = [''],
   ) {

@@ -124,7 +124,6 @@ function remainingOf({ headers }: TestResponse): number {
   return Number(headers['x-ratelimit-remaining']);
 }
 
-/** Sends requests with credentials. */
 class CredentialsClient {
   /** A new minute, so that no check uses up the limit of the next one. */
   constructor(readonly under: AuthenticatorUnderTest) {

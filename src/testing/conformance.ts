@@ -141,7 +141,6 @@ export interface Mismatch {
   readonly got: unknown;
 }
 
-/** Checks values against schemas of an OpenAPI document. */
 export class SchemaChecker {
   /** Stops at the first error, so that a pattern never runs on a text longer than its maxLength. */
   private readonly ajv = new Ajv({ strict: false, verbose: true });

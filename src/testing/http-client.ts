@@ -3,7 +3,6 @@ import { request as https } from 'node:https';
 import { text as textOf } from 'node:stream/consumers';
 import { jsonOf } from './json';
 
-/** A request of a test. */
 export interface TestRequest {
   /** Default GET. */
   readonly method?: string;

@@ -28,7 +28,6 @@ export class TestClock extends Clock {
   }
 }
 
-/** A key to create. */
 export interface TestKeyOptions {
   /** Default: every scope of the store. */
   readonly scopes?: readonly string[];
@@ -44,7 +43,6 @@ export interface TestKeyOptions {
 }
 
 export interface TestStoreOptions {
-  /** The extensions under test. */
   readonly extensions?: readonly ExtensionModule[];
   /** Settings that differ from the defaults. The environment is not read. */
   readonly settings?: GivenConfig;

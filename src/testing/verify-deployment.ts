@@ -78,7 +78,6 @@ export async function verifyDeployment(
   };
 }
 
-/** A running store at a base URL. */
 class Deployment {
   requests = 0;
   /** Ends the checks at the next request. */

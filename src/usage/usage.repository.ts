@@ -18,7 +18,6 @@ export interface KeyDay extends Counts {
 /** A stored day of a key, with the name of the account; null for one that the store does not know. */
 export type StoredUsage = KeyUsage & { readonly account: string | null };
 
-/** The first and the last date. */
 export interface Dates {
   readonly from: string;
   readonly to: string;

@@ -69,7 +69,6 @@ export class AccountWebhooks {
   }
 }
 
-/** Prints the types of a webhook for a person. */
 export function typesText(types: Webhook['types']): string {
   return types ? types.join(', ') || 'none' : 'all';
 }

@@ -16,7 +16,6 @@ export interface Attempt extends Outcome {
   readonly durationMs: number;
 }
 
-/** An attempt as it is stored. */
 export interface StoredAttempt extends Pick<Attempt, 'at' | 'durationMs' | 'eventId' | 'type'> {
   readonly status: number | null;
   readonly response: string | null;
@@ -79,7 +78,6 @@ export class AttemptsRepository {
     return this.sql.rows<StoredAttempt>(LIST, [webhookId, after]);
   }
 
-  /** True if one of the attempts was of the event. */
   async has(webhookId: bigint, eventId: bigint): Promise<boolean> {
     await this.flush().catch(() => undefined);
     return (await this.sql.rows(HAS, [webhookId, eventId])).length > 0;

@@ -27,7 +27,6 @@ const PLACES: Readonly<Record<Lane, number>> = {
 };
 /** Also with deliveries that were taken for fast ones. */
 const MAX_TURNS = 50 * MAX_WEBHOOKS;
-/** A receiver that takes longer is slow. */
 const SLOW_MS = SECOND_MS;
 /** No delivery of a turn begins later. */
 const TURN_MS = 2 * SECOND_MS;

@@ -28,7 +28,6 @@ export class EventSender {
     private readonly clock: Clock,
   ) {}
 
-  /** Sends a `webhook.test`. */
   sendTest(webhook: WebhookEntity): Promise<Outcome> {
     const data = `{"id":${webhook.id},"status":"active"}`;
     const event = { id: 0n, type: 'webhook.test', createdAt: new Date(this.clock.now()), data };

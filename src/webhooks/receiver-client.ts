@@ -17,7 +17,6 @@ import type { webhookSettings } from './webhooks.settings';
 /** Why a delivery failed, in words for the owner of the webhook. */
 class DeliveryError extends Error {}
 
-/** The response of a receiver. */
 interface ReceiverResponse {
   readonly status: number;
   /** Its first characters. */
@@ -55,7 +54,6 @@ const MAX_ADDRESSES = 4;
 /** Node.js begins with the next address after this time, and does not return. Four of them have the time of an exchange. */
 const CONNECT = { autoSelectFamilyAttemptTimeout: 2 * SECOND_MS };
 
-/** The bytes of a response that are read. */
 const MAX_RESPONSE_BYTES = 4_096;
 /** The code points of a response that its owner sees. */
 export const SHOWN_LENGTH = 200;

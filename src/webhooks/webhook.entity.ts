@@ -3,7 +3,6 @@ import { nameOfEnabled } from '../accounts';
 import type { TypeFilter } from '../events';
 import { int64Column } from '../platform/database/int64-column';
 
-/** The most webhooks of an account. */
 export const MAX_WEBHOOKS = 10;
 
 /** An address to which an account gets its events. It is its own job: its position in the feed says what is left. */
@@ -74,7 +73,6 @@ export class WebhookEntity {
   @Column({ type: 'boolean', name: 'is_idle', default: false })
   readonly isIdle!: boolean;
 
-  /** True if the receiver took long to respond. */
   @Column({ type: 'boolean', name: 'is_slow', default: false })
   readonly isSlow!: boolean;
 

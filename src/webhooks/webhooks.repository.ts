@@ -24,7 +24,6 @@ export type ShownColumns = Pick<
   | 'waitingSince'
 >;
 
-/** The list of webhooks. */
 export const webhookPages = pages<ShownColumns, 'accountId'>(
   {
     table: 'webhooks',
@@ -147,7 +146,6 @@ const MISS = `
 const FINISH = finish('');
 const FINISH_DELIVERED = finish(DELIVERED);
 
-/** A successful delivery. */
 export interface Delivered {
   readonly at: Date;
   readonly isSlow: boolean;

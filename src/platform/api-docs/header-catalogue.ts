@@ -1,7 +1,6 @@
 import type { SchemaObject } from '@nestjs/swagger';
 import { text } from '../errors/error.schemas';
 
-/** A response header in the OpenAPI document. */
 interface HeaderFacts {
   readonly description: string;
   readonly schema: SchemaObject;
@@ -17,7 +16,6 @@ function header(description: string, schema: SchemaObject, example: string | num
   return { description, schema, example };
 }
 
-/** A header that a response that names it may lack. */
 function optional(description: string, schema: SchemaObject, example: string): HeaderFacts {
   return { ...header(description, schema, example), isOptional: true };
 }
@@ -126,7 +124,6 @@ const COMMON_HEADERS: Readonly<Record<string, HeaderFacts>> = {
   ),
 };
 
-/** The headers of every response. */
 export const commonHeaders: readonly string[] = Object.keys(COMMON_HEADERS);
 
 /** The response headers that the service promises, in the order of the document. */

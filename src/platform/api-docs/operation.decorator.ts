@@ -56,9 +56,7 @@ export interface OperationFacts {
 export interface RegisteredOperation extends OperationFacts {
   /** The error codes of this operation, including its parameters and pages. */
   readonly rejects: readonly DefinedError[];
-  /** The types of the parameters. */
   readonly types: readonly Type<object>[];
-  /** The class that has the handler. */
   readonly controller: Function;
 }
 

@@ -4,7 +4,6 @@ import { homedir } from 'node:os';
 /** Parses the text of a setting, or throws an Error with a message that continues "NAME …". */
 export type Parser<T> = (text: string) => T;
 
-/** Returns the text unchanged. */
 export const text: Parser<string> = (value) => value;
 
 /** Returns undefined for an empty text, else the result of `parse`. */

@@ -7,7 +7,6 @@ import type { EntityManager } from 'typeorm';
  */
 export type ChangeListener<Change> = (change: Change, transaction: EntityManager) => Promise<void> | void;
 
-/** The listeners to one kind of change. */
 export class ChangeListeners<Change> {
   private readonly listeners: ChangeListener<Change>[] = [];
 

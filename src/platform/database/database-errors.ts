@@ -31,7 +31,6 @@ const SESSION_ENDED = /^(FATAL|PANIC)$/;
 /** SQLSTATE codes and classes of an ended session, for servers that translate the severities. */
 const SESSION_ENDED_STATE = /^(08|57P|25P0[34])/;
 
-/** Errors of the socket to the server. */
 const SOCKET_ERROR = /^(ECONN\w+|EHOSTUNREACH|ENET\w+|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT)$/;
 
 /** Message for a query that was not sent, because its connection was lost while it was idle. */
@@ -108,7 +107,6 @@ export function isResultLost(error: unknown): error is QueryFailedError {
   return error instanceof QueryFailedError && isConnectionLost(error) && !UNSENT.test(error.message);
 }
 
-/** Returns true if a query exceeded `query_timeout`. */
 export function isQueryTimeout(error: unknown): boolean {
   return textOf(error, 'message') === QUERY_TIMEOUT;
 }

@@ -22,7 +22,6 @@ export interface ListedTable<Row extends { readonly id: bigint }> {
   readonly type?: Type<object>;
 }
 
-/** The filters of a list. */
 interface ListFilters<Member extends string> {
   /** Columns whose value each request gives, such as the account. */
   readonly always?: readonly string[];
@@ -48,7 +47,6 @@ interface SelectedPage {
   readonly parameters: readonly unknown[];
 }
 
-/** Every list of this program. */
 export const LISTS: Pages<{ readonly id: bigint }, never>[] = [];
 
 /**
@@ -192,7 +190,6 @@ function conditionsOf(
   return columns.map(([member, column]) => ({ kind, member, column }));
 }
 
-/** Lists the columns of the index of a page. */
 function indexOn([first, ...others]: readonly string[]): string {
   if (first === undefined) return 'id';
   return [others.length > 0 ? `${first} NULLS FIRST` : first, ...others, 'id'].join(', ');

@@ -27,7 +27,6 @@ export interface SchemaConfig extends DatabaseConfig {
   readonly migrations: readonly SchemaMigration[];
 }
 
-/** The oldest major version of PostgreSQL that the service supports. */
 export const MIN_SERVER_VERSION = 15;
 
 /** Identifies our migrations among the advisory locks of a database. */
@@ -103,7 +102,6 @@ export function revert(config: SchemaConfig, extension?: string): Promise<string
   });
 }
 
-/** Lists the migrations of this program, then those that only the database has, each in order. */
 export function migrationStates(config: SchemaConfig): Promise<MigrationState[]> {
   return inMigrationTransaction(config, async (runner) =>
     compareSchema(await readApplied(runner), config.migrations),

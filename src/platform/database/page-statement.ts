@@ -1,7 +1,6 @@
 import { type Direction, MAX_ITEMS } from '../paging/page';
 import type { Statement } from './sql';
 
-/** A condition that a request may have. */
 export interface Condition {
   /** `few` is a filter all of whose values are known. */
   readonly kind: 'always' | 'filter' | 'rare' | 'few' | 'since' | 'ids';
@@ -13,13 +12,11 @@ export interface Condition {
 /** A condition of a statement, with the parameters of its values. */
 export type GivenCondition = Condition & { readonly values: readonly string[] };
 
-/** The table of a list, and the columns of a row. */
 interface Listed {
   readonly table: string;
   readonly columns: string;
 }
 
-/** The most rows that a page reads. */
 const MAX_ROWS = MAX_ITEMS + 1;
 
 /** If a request with `since` means at most as many rows, all of them are read and sorted. */

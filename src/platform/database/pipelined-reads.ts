@@ -2,7 +2,6 @@ import type { ClientConfig, QueryConfig, QueryResult } from 'pg';
 import { BoundedClient, IDLE_CONNECTION_TIMEOUT_MS } from './data-source';
 import { failureOf, isConnectionLost, isQueryTimeout, isUnusable } from './database-errors';
 
-/** Most reads on one connection at a time. */
 const MAX_IN_FLIGHT = 32;
 /** No read is sent behind one that was sent this long ago. */
 const MAX_AGE_MS = 20;
@@ -12,7 +11,6 @@ interface Connection {
   readonly client: BoundedClient;
   /** When each read under way was sent, by performance.now(), the oldest first: results arrive in this order. */
   readonly sent: number[];
-  /** False until it is connected. */
   isOpen: boolean;
   /** True after the read that the server works at has taken too long. Those behind it may have their timers in its turn. */
   isStuck: boolean;

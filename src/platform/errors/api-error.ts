@@ -36,7 +36,6 @@ const ExpectedException = Object.assign(Expected, {
 /** An error as the client sees it. Modules define theirs in `*.errors.ts` by `defineErrors`, and throw it. */
 export class ApiError extends ExpectedException {
   override readonly name = 'ApiError';
-  /** Machine-readable. */
   readonly code: string;
   readonly headers: Record<string, string>;
   readonly problems: readonly Problem[];

@@ -13,7 +13,6 @@ export function text(maxLength: number, pattern: string, more: SchemaObject = {}
 export const CODE = { ...text(64, '^[a-z]+(_[a-z]+)*$', { minLength: 1 }), example: code };
 const NAME = text(128, String.raw`\S`, { minLength: 1 });
 
-/** A text for people. */
 const MESSAGE = {
   ...text(MAX_MESSAGE_LENGTH, String.raw`\S`, { minLength: 1 }),
   example,

@@ -198,7 +198,6 @@ export const platformErrors = defineErrors({
   },
 });
 
-/** The codes in the order of the table. */
 export const platformCodes: readonly DefinedError[] = Object.values(platformErrors);
 
 /** @param message without its full stop; default: the details of the first problems */

@@ -1,7 +1,6 @@
 /** The scope of administration. No key has it unless its creator names it. */
 export const ADMIN_SCOPE = 'admin';
 
-/** A scope of a key, such as `pets:read`. */
 export type DefinedScope = `${string}:${string}` | typeof ADMIN_SCOPE;
 
 /**

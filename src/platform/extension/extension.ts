@@ -21,7 +21,6 @@ export interface EventFacts {
   readonly isShared?: true;
 }
 
-/** Facts by the type of events. */
 export type EventTypes = Readonly<Record<string, EventFacts>>;
 
 type Modules = readonly (Type | DynamicModule)[];

@@ -58,7 +58,6 @@ export type Once = <T>(work: Work<T>) => Promise<T | string>;
 // Not the reply: Fastify's can be awaited, and Nest would wait for the response.
 const ContextOfRequest = createParamDecorator((_sealed: string | undefined, context) => context);
 
-/** Makes the `Once` of a request. */
 @Injectable()
 class OncePipe implements PipeTransform<ExecutionContext, Once> {
   constructor(

@@ -4,16 +4,13 @@ import { type Choice, Integer, OneOf } from '../validation/fields';
 import { MAX_INT64, MIN_INT64, parseInt64 } from '../validation/int64';
 import { declareField } from '../validation/declare-field';
 
-/** The maximum number of items of a page. */
 export const MAX_ITEMS = 100;
 const DEFAULT_ITEMS = 20;
 /** Longer than any cursor that a list returns. */
 const MAX_CURSOR_LENGTH = 512;
 
-/** The order of a list: by ascending or by descending id. */
 export type Sort = 'id' | '-id';
 
-/** The parameter `sort` of a list. */
 const SORT: Choice<Sort> = {
   name: 'Sort',
   description: 'Order of a list: `id` is ascending, oldest first; `-id` is descending, newest first.',
@@ -60,7 +57,6 @@ const OF_PAGES: ReadonlySet<string> = new Set<keyof SortedPageQuery>(['limit', '
 /** A cursor contains the name of its list, or the hash of a longer one. */
 const MAX_NAME_LENGTH = 100;
 
-/** The order of the ids of a list. */
 export type Direction = 'ascending' | 'descending';
 
 /** A valid request for one page of a list. */

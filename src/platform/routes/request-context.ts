@@ -44,7 +44,6 @@ interface WindowsAtTime {
   readonly bannedUntil?: number;
 }
 
-/** The decision of the rate limit on a request. */
 export interface RateLimitDecision extends WindowsAtTime {
   readonly verdict: 'admitted' | 'limited' | 'banned';
   /** True if this request began a ban of its key. */

@@ -18,7 +18,6 @@ export function setLocation(reply: FastifyReply, baseUrl: string, created: unkno
   reply.header('Location', urlOf(prefix, location ?? '/:id', { ...Object(created) }));
 }
 
-/** Fills the parameters of a path. */
 function urlOf(prefix: string, path = '', values: Readonly<Record<string, unknown>>): string {
   return prefix + path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(values[name])));
 }

@@ -5,7 +5,6 @@ import type { FastifyContextConfig } from 'fastify';
 import type { ApiError } from '../errors/api-error';
 import type { DefinedError } from '../errors/define-errors';
 
-/** The deprecation of an operation: since when, until when, and its successor. */
 export interface Deprecation {
   /** RFC 9745. */
   readonly since: Date;
@@ -31,7 +30,6 @@ declare module 'fastify' {
     probe?: boolean;
     /** The key needs one of these scopes. The start fails if a route has neither `public`, `scopes` nor `anyKey`. */
     scopes?: readonly string[];
-    /** True if every valid key may use the route. */
     anyKey?: boolean;
     /** True if a request with a valid key is counted in no window. */
     uncounted?: boolean;
@@ -80,9 +78,7 @@ export function Uncounted(): MethodDecorator {
 
 /** The facts that the parameters of a handler add to its `@Operation`. */
 export interface ParameterFacts {
-  /** The errors of the parameters. */
   readonly rejects: readonly DefinedError[];
-  /** The decorators of the handler. */
   readonly decorators: readonly MethodDecorator[];
 }
 

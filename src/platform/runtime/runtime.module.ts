@@ -12,7 +12,6 @@ export class StoreScopes {
   ) {}
 }
 
-/** Provides the settings, the clock, the scopes of the store and a registry for the metrics of extensions to every module. */
 @Global()
 @Module({})
 export class RuntimeModule {

@@ -7,13 +7,10 @@ import { getMetadataStorage, ValidateBy, ValidateIf, ValidationTypes } from 'cla
 export const FROM_TEXT = 'text';
 const TO_CLASS = { toClassOnly: true };
 
-/** The facts of every field of a DTO class. */
 export interface FieldFacts<Value = unknown> {
   /** Markdown, for the OpenAPI document. */
   readonly description: string;
-  /** True if the member may be left out. */
   readonly optional?: true;
-  /** True if the member may be null. */
   readonly nullable?: true;
   /** True if the service changes the member without a request: it is not part of the entity tag. */
   readonly untagged?: true;

@@ -226,7 +226,6 @@ export function Int64({ min, max, ...facts }: Int64Facts): PropertyDecorator {
 }
 
 interface ListFacts<Item> extends FieldFacts<readonly Item[]> {
-  /** The largest number of items. */
   readonly max: number;
 }
 

@@ -42,7 +42,6 @@ export class OperationUnderTest {
     return this.isAllowed && this.resources.isOwn(this.operation);
   }
 
-  /** The places of the body with their schemas. */
   get members(): readonly (readonly [Place, Schema])[] {
     return this.document.placesOf(this.operation.body ?? {});
   }

@@ -59,7 +59,6 @@ function membersOf({ document, operation }: OperationUnderTest): Readonly<Record
   return document.schema(document.schema(operation.success ?? {}).items ?? {}).properties ?? {};
 }
 
-/** Returns the schema of a query parameter. */
 function queryOf({ document, operation }: OperationUnderTest, name: string): Schema | undefined {
   const found = parametersIn(operation, 'query').find((each) => each.name === name);
   return found && document.schema(found.schema);

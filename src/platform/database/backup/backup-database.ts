@@ -29,7 +29,6 @@ export const END_OF_ROWS = '\\.\n';
 export interface BackupHeader {
   readonly format: string;
   readonly version: number;
-  /** The version of the program that wrote the backup. */
   readonly program: string;
   /** The time of the snapshot: RFC 3339, UTC. */
   readonly createdAt: string;
@@ -39,7 +38,6 @@ export interface BackupHeader {
 }
 
 export interface BackupTotals {
-  /** The number of rows of each table. */
   readonly rows: Readonly<Record<string, number>>;
   /** `isCalled` is false until the sequence has returned `lastValue`. */
   readonly sequences: readonly {
