@@ -60,15 +60,10 @@ export class PipelinedReads {
     });
   }
 
-  /** Replaces the connections: after a failover they may lead to a server that is a standby now. */
-  renew(): void {
-    for (const connection of this.connections) this.close(connection);
-  }
-
   /** Opens no further connection. Those that are open end after their last read. */
   end(): void {
     this.count = 0;
-    this.renew();
+    for (const connection of this.connections) this.close(connection);
   }
 
   private leastLoaded(now: number): Connection | undefined {
