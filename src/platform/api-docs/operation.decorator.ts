@@ -11,9 +11,8 @@ import {
 import type { DefinedError } from '../errors/define-errors';
 import { platformErrors } from '../errors/platform.errors';
 import { MAX_ITEMS } from '../paging/page';
-import { untaggedMembers } from '../validation/declare-field';
+import { isOptionalBody, untaggedMembers } from '../validation/declare-field';
 import { type Deprecation, parameterFactsOf, routeFacts } from '../routes/route-facts';
-import { isOptionalBody } from '../validation/declare-field';
 import type { ResponseHeader } from './header-catalogue';
 import { declareScope, type RequiredScope, scopeSentence, scopesOf } from './required-scopes';
 

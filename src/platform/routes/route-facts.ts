@@ -58,9 +58,9 @@ export function routeFacts(facts: FastifyContextConfig): MethodDecorator {
   };
 }
 
-/** Declares a public route: it requires no key and has no rate limit. @param isTagged true if its 200 has an entity tag */
-export function Public({ isTagged = false } = {}): MethodDecorator {
-  return routeFacts({ public: true, entityTag: isTagged ? [] : undefined });
+/** Declares a public route: it requires no key and has no rate limit. */
+export function Public(): MethodDecorator {
+  return routeFacts({ public: true });
 }
 
 /** The member of an operation that counts in no window of the account. */
