@@ -110,7 +110,6 @@ const REPLACE_SECRET = `
   )
   UPDATE api_keys SET secret_hash = $2, last_four = $3 WHERE id = $1`;
 
-/** The accounts, their keys and the audit in the database. */
 @Injectable()
 export class AccountsRepository {
   constructor(

@@ -69,7 +69,6 @@ export class AccountsService {
     return name === '*' ? undefined : ((await this.find(name))?.id ?? NO_ACCOUNT);
   }
 
-  /** Returns the names of accounts by id. */
   async namesOf(
     ids: readonly bigint[],
     manager = this.accounts.manager,

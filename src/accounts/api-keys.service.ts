@@ -57,7 +57,6 @@ export interface RotatedKey extends IssuedKey {
   readonly graceEndsAt: Date;
 }
 
-/** The addresses of a key at most. */
 export const MAX_ADDRESSES = 20;
 /** The days after which a new key expires, and the hours of grace of a rotation, unless the request names others. */
 export const KEY_DAYS = 365;

@@ -34,7 +34,6 @@ export function isPlanChoice({ plan, perMinute, perDay }: PlanChoice): boolean {
   return [perMinute, perDay].every((limit) => (limit !== null) === (plan === 'enterprise'));
 }
 
-/** Returns the limits of an account. */
 export function limitsOf({ plan, perMinute, perDay }: PlanChoice): Limits {
   const limits = PLANS[plan];
   if (limits !== 'custom') return limits;

@@ -34,7 +34,6 @@ interface ListFacts extends FieldFacts {
   readonly isText?: (text: string) => boolean;
 }
 
-/** Declares a list of texts. */
 function Texts({ min, max, pattern, rule, isText, ...facts }: ListFacts): PropertyDecorator {
   const isValidText = isText ?? ((text) => new RegExp(pattern).test(text));
   const items = { type: 'string', minLength: 1, maxLength: 255, pattern };
@@ -50,7 +49,6 @@ function Texts({ min, max, pattern, rule, isText, ...facts }: ListFacts): Proper
   });
 }
 
-/** The schema of the name of an account. */
 export const NAME_SCHEMA = {
   type: 'string',
   minLength: 1,

@@ -29,7 +29,6 @@ import { type Administrator, AdministrationRepository, auditPages } from './admi
 /** The transaction of a request with an Idempotency-Key. */
 export type Outer = EntityManager | undefined;
 
-/** The key and the address of a request. */
 export type Client = Pick<FastifyRequest, 'principal' | 'ip'>;
 
 /** Changes accounts and keys by the services of the command line, with the rules that only hold over HTTP. */

@@ -42,12 +42,10 @@ export const DEFAULT_SCOPES: readonly DefinedScope[] = [
   orderScopes.write,
 ];
 
-/** Returns the scopes of a store, for injection. */
 export function scopesOf({ scopes }: Pick<Store, 'scopes'>): StoreScopes {
   return new StoreScopes(scopes, DEFAULT_SCOPES);
 }
 
-/** The version of this package. */
 export const { version }: { readonly version: string } = JSON.parse(
   readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8'),
 );
@@ -64,7 +62,6 @@ export interface Store {
   readonly events: EventTypes;
   /** The codes of every operation besides the platform's. */
   readonly errors: readonly DefinedError[];
-  /** The settings of extensions. */
   readonly settings: Settings;
 }
 

@@ -47,7 +47,6 @@ export const since = parserOf((text) => {
   return Number.isNaN(at.getTime()) ? undefined : at;
 }, 'a time before now such as 12h or 30d, or a date such as 2026-11-22 or 2026-11-22T20:51Z');
 
-/** Parses a date. */
 export const day = parserOf((text) => (isCalendarDate(text) ? text : undefined), 'a date such as 2026-11-22');
 
 /** Parses a duration up to 7 days, such as `24h`, into milliseconds. */
@@ -104,7 +103,6 @@ export interface PlanOptions {
   readonly perDay?: number;
 }
 
-/** Returns the options of a plan. */
 export function planOptions(description: string, isMandatory = false): Option[] {
   return [
     new Option('--plan <plan>', description).choices(Object.keys(PLANS)).makeOptionMandatory(isMandatory),

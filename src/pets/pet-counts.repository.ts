@@ -2,10 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { lockedBefore, Sql, type Statement } from '../platform/database/sql';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 
-/** The number of animals of each status. */
 export type PetCounts = Readonly<Record<PetStatus, number>>;
 
-/** The counts of a category. */
 export interface CountsOfCategory extends PetCounts {
   readonly categoryId: bigint;
 }

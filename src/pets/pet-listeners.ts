@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { type ChangeListener, ChangeListeners } from '../platform/database/change-listeners';
 import type { Pet } from './pets.dto';
 
-/** A change of an animal. */
 export interface PetChange {
   readonly pet: Pet;
   /** The animal before the change; undefined if it was created. */

@@ -19,7 +19,6 @@ import {
 } from './pet-search.repository';
 import type { Pet, SearchPetsQuery } from './pets.dto';
 
-/** The most animals that a search finds. */
 const MAX_FOUND = 1_000;
 /** The longest words of a search, by which animals are looked up. All words must match. */
 const MAX_KEYS = 4;

@@ -15,7 +15,6 @@ import { PET_STATUSES, type PetStatus } from './pet-status';
 
 /** Most ids of one request for the list. */
 const MAX_IDS = 100;
-/** Most animals of one batch. */
 const MAX_BATCH = 100;
 
 const STATUS: Choice = {

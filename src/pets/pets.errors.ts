@@ -1,6 +1,5 @@
 import { defineErrors } from '../platform/errors/define-errors';
 
-/** The codes of animals. */
 export const petErrors = defineErrors({
   pet_not_found: {
     status: 404,

@@ -17,7 +17,6 @@ const read = ([id, name, categoryId, status]: [bigint, string, bigint, PetStatus
   status,
 });
 
-/** The list of animals. */
 export const petPages = pages(
   { table: 'pets', columns: COLUMNS, read },
   { filters: { categoryId: 'category_id', status: 'status' }, ids: 'id' },

@@ -10,7 +10,6 @@ const LIMITS = { noticeMs: 200, quietMs: 500, drainMs: 9_000 };
 
 const CHECK_INTERVAL_MS = 50;
 
-/** Returns the line of the log about a stop. */
 export function stopLine(pending: number): string {
   return pending === 0 ? 'Stopping…' : `Stopping (${pending} request${pending === 1 ? '' : 's'})…`;
 }

@@ -7,7 +7,6 @@ export type Logger = PinoLogger & { readonly droppedLines: () => number };
 /** The destination of finished lines. */
 export interface LogStream {
   write(line: string): void;
-  /** Lines that it had to drop. */
   readonly droppedLines?: number;
 }
 

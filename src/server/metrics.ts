@@ -88,7 +88,6 @@ export class Metrics {
     this.read(Counter, 'log_lines_dropped_total', dropped, droppedLines);
   }
 
-  /** Records a completed request. */
   record(request: FastifyRequest, reply: FastifyReply): void {
     const { errorCode, principal, rateLimit, routeOptions } = request;
     const route = routeOf(request) ?? 'none';

@@ -29,7 +29,6 @@ function storedOrderOf({ placedAt, updatedAt, expiresAt, ...order }: StoreOrderE
   };
 }
 
-/** The list of orders. */
 export const orderPages = pages(
   { table: 'store_orders', columns: COLUMNS, read },
   {

@@ -27,7 +27,6 @@ interface Parameter extends Pick<ParameterObject, 'name' | 'in' | 'required' | '
   readonly schema?: Schema;
 }
 
-/** An argument of a tool. */
 export interface Input {
   readonly name: string;
   /** Where the request has it: also as a member of the body, or as the whole body. */

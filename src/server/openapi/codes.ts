@@ -14,7 +14,6 @@ export type Codes = readonly DefinedError[];
 
 const FORM = new RegExp(`(?=^.{1,${CODE.maxLength}}$)${CODE.pattern}`);
 
-/** Lists the operations of a document. */
 export function operationsOf(paths: OpenAPIObject['paths']): OperationObject[] {
   return Object.values(paths).flatMap(({ get, post, put, patch, delete: remove }) =>
     [get, post, put, patch, remove].filter((operation) => operation !== undefined),

@@ -17,7 +17,6 @@ const ORDER = ['create', 'get', 'patch', 'post', 'delete'];
 type Parameter = Extract<NonNullable<OperationObject['parameters']>[number], { in: string }>;
 type Schemas = NonNullable<NonNullable<OpenAPIObject['components']>['schemas']>;
 
-/** A request of the collection. */
 interface Request {
   readonly path: string;
   readonly method: string;

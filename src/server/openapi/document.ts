@@ -185,7 +185,6 @@ export function jsonText(document: OpenAPIObject): string {
   return `${stringify(document, undefined, 1)}\n`;
 }
 
-/** Prints the document as YAML. */
 export function yamlText(document: OpenAPIObject): string {
   return dump(document, { schema: EXACT_SCHEMA, noRefs: true, lineWidth: -1 });
 }

@@ -17,7 +17,6 @@ import { serializable } from './event-schemas';
 
 type Type = RegisteredOperation['types'][number];
 
-/** The schemas of a document by name. */
 export type Schemas = Readonly<Record<string, unknown>>;
 
 export const REFERENCE = '#/components/schemas/';
@@ -130,7 +129,6 @@ function requireKnown(type: Type, id: string, known: readonly string[]): void {
   );
 }
 
-/** Returns the documented members of a class. */
 function membersOf({ name }: Type, components: OpenAPIObject['components']): object {
   const schema = components?.schemas?.[name] ?? {};
   return 'properties' in schema ? (schema.properties ?? {}) : {};
