@@ -2,7 +2,7 @@ import { entityTagOf } from '../platform/entity-tags/entity-tag';
 import { UNTAGGED } from '../platform/validation/declare-field';
 import { UserError } from '../platform/errors/user-error';
 import type { ApiDocument, Operation } from './api-document';
-import { Conformance } from './conformance';
+import { Conformance, PROBLEM } from './conformance';
 import type { TestRequest, TestResponse } from './http-client';
 import { isObject, jsonIn, jsonOf, textOf, valueAt } from './json';
 import type { TestStore } from './test-store';
@@ -23,7 +23,6 @@ export interface ApiRequest extends Omit<TestRequest, 'method'> {
   readonly what?: string;
 }
 
-const PROBLEM = 'application/problem+json';
 const MAX_SHOWN = 100;
 const TOO_MANY_REQUESTS = 429;
 const MIN_SERVER_ERROR = 500;

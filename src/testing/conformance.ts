@@ -15,7 +15,7 @@ const HEADERS_OF_HTTP =
 
 const MIN_ERROR_STATUS = 400;
 /** The media type of an error if the request prefers it; the other one is first in the document. */
-const PROBLEM = 'application/problem+json';
+export const PROBLEM = 'application/problem+json';
 
 /** Compares responses with an OpenAPI document: status, headers and body. */
 export class Conformance {

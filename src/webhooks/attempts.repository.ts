@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Sql } from '../platform/database/sql';
 import type { Outcome } from './receiver-client';
+import type { Delivery } from './webhooks.dto';
 
 /** The attempts of a webhook that are kept. */
 export const MAX_ATTEMPTS = 50;
@@ -16,11 +17,8 @@ export interface Attempt extends Outcome {
   readonly durationMs: number;
 }
 
-export interface StoredAttempt extends Pick<Attempt, 'at' | 'durationMs' | 'eventId' | 'type'> {
-  readonly status: number | null;
-  readonly response: string | null;
-  readonly error: string | null;
-}
+/** A stored attempt, as clients see it but for the form of its time. */
+type StoredAttempt = Omit<Delivery, 'at'> & { readonly at: Date };
 
 /** The columns in the order of the parameters. */
 const COLUMNS = ['webhookId', 'eventId', 'type', 'at', 'durationMs', 'status', 'response', 'error'] as const;
