@@ -28,10 +28,21 @@ export function majorOf(directory: string): string {
   return existsSync(file) ? readFileSync(file, 'utf8').trim() : MAJOR;
 }
 
+/** Creates a folder and those above it. In /proc `recursive` of Node.js would repeat the same calls forever. */
+function createFolder(path: string, mode = 0o777): void {
+  if (existsSync(path)) return;
+  createFolder(dirname(path));
+  try {
+    mkdirSync(path, mode);
+  } catch (error) {
+    // Another start has created it meanwhile.
+    if (!String(error).startsWith('Error: EEXIST')) throw error;
+  }
+}
+
 /** Creates the data folder, or makes an empty or earlier one private to the server's user. */
 export function prepareFolder(directory: string, user: ServerUser | undefined): void {
-  mkdirSync(dirname(directory), { recursive: true });
-  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  createFolder(directory, 0o700);
   const { uid, mode } = statSync(directory);
   const isOwn = uid === (user?.uid ?? process.getuid?.()) || (user !== undefined && uid === 0);
   // A volume of a container often belongs to root and admits the service by its group.

@@ -7,7 +7,7 @@ import { chooseServerUser, findPrograms, run } from '../../src/embedded-postgres
 import { runCli } from '../support/cli';
 import { OLD_SERVER_BIN } from '../support/each-server';
 import { itWhen } from '../support/it-when';
-import { cleanUp, isRoot, options, query, rejectionOf, temporaryFolder } from './support/harness';
+import { cleanUp, isRoot, options, query, rejectionOf, startChild, temporaryFolder } from './support/harness';
 
 const asRoot = itWhen(isRoot, 'needs root');
 const it15 = itWhen(
@@ -30,6 +30,14 @@ describe('DATA_DIR', () => {
         /^EmbeddedServerError: The folder .+ cannot be used \((EEXIST|ENOTDIR): .+\): correct that, or set DATA_DIR to another folder\.$/,
       );
     }
+  });
+
+  it('is rejected in /proc, which has no such folders', async () => {
+    // A process of its own: a start that hangs would stop this one, too.
+    const { refusal } = await startChild().ask({ start: options('/proc/data/below') });
+    expect(refusal).toMatch(
+      /: The folder \/proc\/data\/below cannot be used \(E[A-Z]+: .+\): correct that, or/,
+    );
   });
 
   it('is rejected and left unchanged if it holds other files', async () => {
