@@ -3,6 +3,7 @@ import { Injectable } from '@nestjs/common';
 import { Counter, Registry } from 'prom-client';
 import type { EntityManager } from 'typeorm';
 import { EventsRepository } from '../events';
+import { AgreedTime } from '../platform/database/agreed-time';
 import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { addScrapedGauge } from '../platform/runtime/scraped-gauge';
@@ -70,6 +71,7 @@ export class DeliveryWorker extends PeriodicWork {
     private readonly eventSender: EventSender,
     private readonly receivers: ReceiverClient,
     private readonly clock: Clock,
+    private readonly time: AgreedTime,
     registry: Registry,
   ) {
     super('The delivery of events to webhooks', TICK_MS);
@@ -206,12 +208,15 @@ export class DeliveryWorker extends PeriodicWork {
     const { id, account, attempts, failingSince } = webhook;
     const since = failingSince ?? new Date(now);
     const lastAt = since.getTime() + MAX_FAILING_MS;
-    const isLast = status === GONE || now >= lastAt;
+    const isOver = now >= lastAt;
+    // Only the owner could make it active again.
+    const isLast =
+      status === GONE || (isOver && (await this.statements.run(() => this.time.now())) >= lastAt);
     const pause = Math.min(FIRST_PAUSE_MS * 3 ** attempts * (1 + JITTER * Math.random()), MAX_PAUSE_MS);
     const isRecorded = await this.update(webhook, {
       attempts: attempts + 1,
       failingSince: since,
-      dueAt: new Date(Math.min(now + pause, lastAt)),
+      dueAt: new Date(isOver ? now + pause : Math.min(now + pause, lastAt)),
       lastError: message ?? null,
       ...(isLast && { disabledAt: new Date(now) }),
     });

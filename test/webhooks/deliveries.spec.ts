@@ -1,5 +1,6 @@
 import type { GivenConfig } from '../../src/app/build';
 import { AccountsService } from '../../src/accounts';
+import { AgreedTime } from '../../src/platform/database/agreed-time';
 import { startApp, type TestApp } from '../support/app';
 import { scrape } from '../support/metrics';
 import {
@@ -172,6 +173,24 @@ describe('deliveries of a webhook', () => {
     await settled(app);
     expect(receiver.seen()).toEqual(['a', 'b']);
     expect(await state(path)).toMatchObject({ status: 'active', lastError: null });
+  });
+
+  it('continue after failures if the clock of this machine jumps four days ahead', async () => {
+    receiver.respond = respondWith(503);
+    const { path } = await createWebhook(app, { url: receiver.url });
+    await addPets(app, 'a');
+    await failed(app, path, 1);
+    const agreed = jest.spyOn(AgreedTime.prototype, 'now').mockResolvedValue(app.clock.now());
+    await ticked(app);
+    app.clock.advance({ seconds: 4 * DAY });
+    await failed(app, path, 2);
+    const { status, nextAttemptAt } = await state(path);
+    expect([status, Date.parse(nextAttemptAt) > app.clock.now()]).toEqual(['failing', true]);
+    agreed.mockRestore();
+    await ticked(app);
+    app.clock.advance({ seconds: DAY });
+    await failed(app, path, 3);
+    expect((await state(path)).status).toBe('disabled');
   });
 
   it('wait while the account is disabled', async () => {
