@@ -151,7 +151,7 @@ export class DeliveryWorker extends PeriodicWork {
     } catch (error) {
       // Another delivery begins when the lease ends.
       this.logger.warn(
-        `A delivery of the webhook ${webhook.id} is repeated: it cannot be recorded. Cause: ${String(error)}`,
+        `A delivery of the webhook ${webhook.id} is repeated: it cannot be sent or recorded. Cause: ${String(error)}`,
       );
     } finally {
       agent.destroy();
@@ -175,6 +175,7 @@ export class DeliveryWorker extends PeriodicWork {
       const outcome: Outcome = await this.eventSender.send(webhook, event, { agent });
       const delivered = { at: this.now(), isSlow: performance.now() - turn.sentAt > SLOW_MS };
       turn.sentAt = undefined;
+      if (outcome.isOwn) throw new Error(outcome.error);
       // A stop aborts the request.
       if (outcome.error !== undefined)
         return this.isStopping ? this.giveBack(webhook) : this.recordFailure(webhook, outcome);

@@ -27,6 +27,8 @@ interface ReceiverResponse {
 export interface Outcome extends Partial<ReceiverResponse> {
   /** Why the event was not delivered, in words for the owner of the webhook; undefined if it was. */
   readonly error?: string;
+  /** True if this machine has failed, not the receiver. */
+  readonly isOwn?: true;
 }
 
 /** The errors of Node.js and OpenSSL in words. */
@@ -43,6 +45,11 @@ const REASONS: readonly (readonly [codes: RegExp, reason: string])[] = [
   [/ISSUER|SELF_SIGNED|LEAF/, 'The issuer of the certificate is unknown, or its chain is incomplete.'],
   [/CERT|^INVALID|^PATH/, 'The certificate is invalid.'],
 ];
+
+/** Errors of this machine. */
+const NO_NAME_SERVER = 'ENAMESERVER';
+const OWN_ERRORS = new RegExp(`^(EMFILE|ENFILE|ENOBUFS|ENOMEM|${NO_NAME_SERVER})$`);
+const OWN_FAILURE = 'The service has no name server, open files or memory. It retries.';
 
 /** One rule for unknown names and internal ones: an error must not tell which internal names exist. */
 const PUBLIC_HOST = 'must have a known host with public addresses only';
@@ -97,6 +104,7 @@ export class ReceiverClient {
     } catch (error) {
       if (error instanceof DeliveryError) return { error: error.message };
       const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
+      if (OWN_ERRORS.test(code)) return { error: OWN_FAILURE, isOwn: true };
       const [, reason] = REASONS.find(([codes]) => codes.test(code)) ?? [];
       return { error: reason ?? `The connection failed: ${code}.` };
     }
@@ -123,6 +131,9 @@ export class ReceiverClient {
     const wait = () => setTimeout(() => resolver.cancel(), SECOND_MS).unref();
     void Promise.any(queries).then(wait, () => undefined);
     const answers = await Promise.allSettled(queries);
+    // No query was sent. Without open files c-ares says the same.
+    if (answers.every((each) => each.status === 'rejected' && Object(each.reason).code === 'ECONNREFUSED'))
+      throw Object.assign(new Error('No name server can be asked.'), { code: NO_NAME_SERVER });
     return answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
   }
 
@@ -164,12 +175,12 @@ export class ReceiverClient {
   /** Resolves a name for the connection, which uses only the addresses that were checked here. */
   private readonly lookup: LookupFunction = (hostname, { all }, callback) => {
     void (async () => {
-      const addresses = await this.resolve(hostname).catch(() => []);
+      const addresses = await this.resolve(hostname);
       const [first, ...others] = addresses.every(isPublicAddress) ? someOf(addresses) : [];
       if (!first) callback(new DeliveryError(`The URL ${PUBLIC_HOST}.`), []);
       else if (all) callback(null, [first, ...others]);
       else callback(null, first.address, first.family);
-    })();
+    })().catch((error: Error) => callback(error, []));
   };
 }
 

@@ -8,7 +8,7 @@ import { isPublicAddress } from '../../src/webhooks/public-addresses';
 import { ReceiverClient } from '../../src/webhooks/receiver-client';
 import { startApp, type TestApp } from '../support/app';
 import { until } from '../support/until';
-import { addPets, createWebhook, type Receiver, startReceiver, tick } from './support/receivers';
+import { addPets, createWebhook, ended, type Receiver, startReceiver, tick } from './support/receivers';
 
 const PUBLIC = [
   '1.1.1.1 100.63.255.255 172.32.0.1 168.63.129.15 2606:4700::1111 2a00:1450:4001::1',
@@ -25,6 +25,7 @@ const OTHERS = [
 
 /** The same for a name that is unknown, so that no error tells which internal names exist. */
 const RULE = 'The URL must have a known host with public addresses only.';
+const OWN_FAILURE = 'The service has no name server, open files or memory. It retries.';
 
 describe('addresses of receivers', () => {
   let app: TestApp;
@@ -162,6 +163,27 @@ describe('addresses of receivers', () => {
     server.close();
   });
 
+  it('without a name server that can be asked the receiver has not failed, and the event is sent later', async () => {
+    const closed = createSocket('udp4');
+    await new Promise<void>((resolve) => closed.bind(0, '127.0.0.1', resolve));
+    const { port } = closed.address();
+    await new Promise<void>((resolve) => void closed.close(resolve));
+    const original = Resolver.prototype.resolve4;
+    const resolve4 = jest.spyOn(Resolver.prototype, 'resolve4').mockImplementation(function (this: Resolver) {
+      this.setServers([`127.0.0.1:${port}`]);
+      return original.call(this, 'shop.example', { ttl: false });
+    });
+    Reflect.deleteProperty(app.nest.get(ReceiverClient, { strict: false }), 'resolve');
+    await addPets(app, 'Rex');
+    await tick(app);
+    await until(() => resolve4.mock.calls.length > 0);
+    await ended(app);
+    expect((await app.get(path)).json).toMatchObject({ status: 'active', lastError: null });
+    expect((await app.get(path)).json.waitingSince).not.toBeNull();
+    expect((await app.post(`${path}/test`, undefined)).json.error).toBe(OWN_FAILURE);
+    resolve4.mockRestore();
+  });
+
   it.each([
     ['ECONNREFUSED', 'The connection was refused.'],
     ['ECONNRESET', 'The connection was closed before the end of the response.'],
@@ -181,7 +203,8 @@ describe('addresses of receivers', () => {
     ].map((code) => [code, 'The issuer of the certificate is unknown, or its chain is incomplete.']),
     ['CERT_REVOKED', 'The certificate is invalid.'],
     ['INVALID_PURPOSE', 'The certificate is invalid.'],
-    ['EMFILE', 'The connection failed: EMFILE.'],
+    ['EMFILE', OWN_FAILURE],
+    ['EOTHER', 'The connection failed: EOTHER.'],
   ])('have errors in words: %s', async (code, words) => {
     // Without a name server, and without the global agent, which would keep the socket for the next request.
     const fail = () =>
