@@ -175,12 +175,13 @@ export class ReceiverClient {
   /** Resolves a name for the connection, which uses only the addresses that were checked here. */
   private readonly lookup: LookupFunction = (hostname, { all }, callback) => {
     void (async () => {
-      const addresses = await this.resolve(hostname);
+      const addresses = await this.resolve(hostname).catch((error: Error) => error);
+      if (addresses instanceof Error) return callback(addresses, []);
       const [first, ...others] = addresses.every(isPublicAddress) ? someOf(addresses) : [];
       if (!first) callback(new DeliveryError(`The URL ${PUBLIC_HOST}.`), []);
       else if (all) callback(null, [first, ...others]);
       else callback(null, first.address, first.family);
-    })().catch((error: Error) => callback(error, []));
+    })();
   };
 }
 
