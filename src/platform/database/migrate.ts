@@ -218,9 +218,9 @@ export async function applyMigrations(migrations: readonly SchemaMigration[], ru
   const executor = new MigrationExecutor(runner.dataSource, runner);
   for (const migration of migrations) {
     const { name, create } = migration;
-    await explainFailure(migration, 'up', () =>
-      executor.executeMigration(new Migration(undefined, timestampOf(migration), name, new create())),
-    );
+    const step = new Migration(undefined, timestampOf(migration), name, new create());
+    const waiting = `the migration ${name}, which takes long or waits for a transaction that uses its tables`;
+    await explainFailure(migration, 'up', () => announced(waiting, executor.executeMigration(step)));
   }
 }
 
