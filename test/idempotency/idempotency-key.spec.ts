@@ -154,7 +154,7 @@ describe('an Idempotency-Key', () => {
     expectReplay(await post('/v1/store/orders', key, { petId }), first);
   });
 
-  it('is kept for 24 h, then ignored and deleted', async () => {
+  it('is kept for 24 h, then deleted', async () => {
     const key = newKey();
     const first = await addPet(key, 'kept');
     app.clock.advance({ seconds: 86_399 });
@@ -162,12 +162,14 @@ describe('an Idempotency-Key', () => {
     await app.nest.get(IdempotencyRepository, { strict: false }).run();
     expectReplay(await addPet(key, 'kept'), first);
     app.clock.advance({ seconds: 1 });
+    // A clock that is wrong counts for the deletion only, which asks the database, too.
+    expectReplay(await addPet(key, 'kept'), first);
+    await app.nest.get(IdempotencyRepository, { strict: false }).run();
+    expect(await countKeys()).toBe(0);
     const anew = await addPet(key, 'kept again');
     expect(anew.status).toBe(201);
     expect(anew.json.id).not.toBe(first.json.id);
     expectReplay(await addPet(key, 'kept again'), anew);
-    await app.nest.get(IdempotencyRepository, { strict: false }).run();
-    expect(await countKeys()).toBe(1);
   });
 
   it.each([
@@ -210,32 +212,17 @@ describe('an Idempotency-Key', () => {
     expect((await app.send('PATCH', path, { headers, body: { name: 'Max' } })).status).toBe(200);
   });
 
-  describe('that is older than 24 h is deleted, and', () => {
-    it('is kept if a request renews it meanwhile', async () => {
-      await app.database.query(FILL, [2]);
-      await app.database.query('BEGIN');
-      await app.database.query(
-        `UPDATE idempotency_keys SET created_at = '2030-01-01Z' WHERE id = sha256('1')`,
-      );
-      pass({ seconds: 60 });
-      const kept = "SELECT FROM idempotency_keys WHERE id = sha256('2')";
-      await until(async () => (await app.database.query(kept)).length === 0);
-      await app.database.query('COMMIT');
-      expect(await countKeys()).toBe(1);
-    });
-
-    it('a stop waits for the batch that is under way, without a warning', async () => {
-      await app.database.query(FILL, [2_001]);
-      await app.database.query('BEGIN');
-      await app.database.query('LOCK TABLE idempotency_keys');
-      pass({ seconds: 60 });
-      await until(async () => (await lockWaits(app.database)).length > 0);
-      const restarted = app.restart();
-      await until(() => !app.nest.getHttpServer().listening);
-      await app.database.query('COMMIT');
-      await restarted;
-      expect(await countKeys()).toBe(1_001);
-      expect(app.log.join('')).not.toContain('The deletion of old idempotency keys fails');
-    });
+  it('that is older than 24 h is deleted; a stop waits for the batch that is under way, without a warning', async () => {
+    await app.database.query(FILL, [2_001]);
+    await app.database.query('BEGIN');
+    await app.database.query('LOCK TABLE idempotency_keys');
+    pass({ seconds: 60 });
+    await until(async () => (await lockWaits(app.database)).length > 0);
+    const restarted = app.restart();
+    await until(() => !app.nest.getHttpServer().listening);
+    await app.database.query('COMMIT');
+    await restarted;
+    expect(await countKeys()).toBe(1_001);
+    expect(app.log.join('')).not.toContain('The deletion of old idempotency keys fails');
   });
 });

@@ -21,16 +21,11 @@ export interface StoredResponse {
 const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock($1) AS "isGranted"';
 
 const FIND = `
-  SELECT body_hash AS "bodyHash", status, location, answer AS body FROM idempotency_keys
-  WHERE id = $1 AND created_at > $2`;
+  SELECT body_hash AS "bodyHash", status, location, answer AS body FROM idempotency_keys WHERE id = $1`;
 
-/** A row with this id is older than 24 h, because FIND did not return it. It is replaced. */
 const STORE = `
   INSERT INTO idempotency_keys (id, created_at, body_hash, status, location, answer)
-  VALUES ($1, $2, $3, $4, $5, $6)
-  ON CONFLICT (id) DO UPDATE SET
-    created_at = excluded.created_at, body_hash = excluded.body_hash,
-    status = excluded.status, location = excluded.location, answer = excluded.answer`;
+  VALUES ($1, $2, $3, $4, $5, $6)`;
 
 const PURGE = `
   DELETE FROM idempotency_keys WHERE id = ANY (ARRAY(
@@ -58,9 +53,9 @@ export class IdempotencyRepository extends PeriodicWork {
     return row?.isGranted ?? false;
   }
 
-  /** Finds the response to a key, if it was stored within the last 24 h. */
-  async find(id: Buffer, now: number, transaction: EntityManager): Promise<StoredResponse | undefined> {
-    const [row] = await this.sql.rows<StoredResponse>(FIND, [id, new Date(now - KEPT_MS)], transaction);
+  /** Finds the response to a key, whatever its age: a clock that jumps ahead must not repeat the work. */
+  async find(id: Buffer, transaction: EntityManager): Promise<StoredResponse | undefined> {
+    const [row] = await this.sql.rows<StoredResponse>(FIND, [id], transaction);
     return row;
   }
 

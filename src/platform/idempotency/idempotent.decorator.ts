@@ -94,8 +94,7 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
       const { status, location, body, isReplay } = await this.sql.transaction(async (transaction) => {
         // FIND begins after the lock is granted, so it sees the commit of the lock's previous holder.
         const isGranted = await this.keys.tryLock(id, transaction);
-        const now = this.clock.now();
-        const first = await this.keys.find(id, now, transaction);
+        const first = await this.keys.find(id, transaction);
         // A repetition of a finished request may also hold the lock: it only reads.
         if (!first && !isGranted) throw platformErrors.idempotency_key_in_use();
         if (first && !first.bodyHash.equals(bodyHash)) throw platformErrors.idempotency_key_reused();
@@ -104,7 +103,7 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
         // The key of a failed request can be used again.
         const isSuccess = response.status >= 200 && response.status < 300;
         const stored = { ...response, body: closed(response.body, cipherKey) };
-        if (isSuccess) await this.keys.store(id, now, stored, transaction);
+        if (isSuccess) await this.keys.store(id, this.clock.now(), stored, transaction);
         return { ...response, isReplay: false };
       });
       if (isReplay) reply.code(status).header('Idempotent-Replayed', 'true');
