@@ -67,7 +67,7 @@ describe('npm start', () => {
       expect(postmasterPid()).toBeUndefined();
       // The first successful start prints the key.
       const tracing = {
-        NODE_OPTIONS: `--require=${SDK}`,
+        NODE_OPTIONS: `--require=${JSON.stringify(SDK)}`,
         OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
         OTEL_RESOURCE_ATTRIBUTES: 'service.instance.id=one',
         OTEL_BSP_SCHEDULE_DELAY: '50',
