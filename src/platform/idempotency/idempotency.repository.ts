@@ -53,7 +53,7 @@ export class IdempotencyRepository extends PeriodicWork {
     return row?.isGranted ?? false;
   }
 
-  /** Finds the response to a key, whatever its age: a clock that jumps ahead must not repeat the work. */
+  /** Finds the response to a key, of any age: a clock that jumps ahead must not repeat the work. */
   async find(id: Buffer, transaction: EntityManager): Promise<StoredResponse | undefined> {
     const [row] = await this.sql.rows<StoredResponse>(FIND, [id], transaction);
     return row;
