@@ -80,7 +80,10 @@ describeWhen(isNeeded, HINT)('after an asynchronous failover that loses changes'
     pair.primary.crash();
     pair.standby.start();
     pair.standby.promote();
-    await until(async () => (await app.get('/readyz', { key: undefined })).status === 200);
+    const isReady = async () => (await app.get('/readyz', { key: undefined })).status === 200;
+    await until(isReady).catch((cause: unknown) => {
+      throw new Error(app.log.slice(-30).join(''), { cause });
+    });
 
     expect(await add('kept', ofKept)).toBe(kept);
     expect(await add('first', ofLost)).not.toBe(lost);
