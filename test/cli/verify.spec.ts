@@ -262,7 +262,7 @@ describe('cli verify', () => {
   });
 
   it('exits with 1 and one sentence if the day of the key is used up, or the deployment is unreachable', async () => {
-    // At noon: verify would wait for the next day if that begins within a minute.
+    // At noon: verify waits for the next day if that begins within two minutes, and this clock stands still.
     app.clock.advance({ seconds: 43_200 - ((app.clock.now() / 1_000) % 86_400) });
     const limited = await verify(await createKey(SMALL_DAY));
     expect(limited).toMatchObject({

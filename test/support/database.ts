@@ -72,7 +72,7 @@ export async function createDatabase(
   };
 }
 
-/** A deadlock ends the statement of one of both, which may be this one: PostgreSQL's manual asks it to try again. */
+/** PostgreSQL ends one statement of a deadlock, which may be this one. Its manual asks the program to try again. */
 async function truncate(client: Client, tables: string): Promise<void> {
   await client.query(`TRUNCATE ${tables}`).catch(async (error: unknown) => {
     if (!(error instanceof DatabaseError) || error.code !== '40P01') throw error;

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const LIMIT_MS = 120_000;
 const POLL_MS = 10;
 
-/** Specs replace the other clocks, and the date of a machine may be corrected meanwhile. */
+/** Specs replace `performance.now()`, and the date of a machine may be corrected during a wait. */
 const monotonicMs = () => Number(process.hrtime.bigint()) / 1e6;
 
 /** Polls until the condition holds; throws after `limitMs`. */
