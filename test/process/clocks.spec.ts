@@ -13,6 +13,7 @@ const WORK = [OrderExpiry, EventsService, IdempotencyRepository, UsageRecorder] 
 describe('a clock of this machine that is not that of the database', () => {
   let database: TestDatabase;
   let service: ServiceHere;
+  let key: string | undefined;
   let aheadMs = 0;
   beforeAll(async () => {
     database = await createDatabase();
@@ -31,10 +32,11 @@ describe('a clock of this machine that is not that of the database', () => {
 
   it('cancels and deletes nothing before its time by the clock of the database', async () => {
     service = await startHere({ DATABASE_URL: database.directUrl });
+    ({ key } = service);
     const headers = { 'Idempotency-Key': 'one' };
-    const request = { key: service.key, headers, body: { name: 'Rex', categoryId: 1 } };
+    const request = { key, headers, body: { name: 'Rex', categoryId: 1 } };
     const { json: pet } = await send(service.url, 'POST', '/v1/pets', request);
-    await send(service.url, 'POST', '/v1/store/orders', { key: service.key, body: { petId: pet.id } });
+    await send(service.url, 'POST', '/v1/store/orders', { key, body: { petId: pet.id } });
     await work();
     const kept = () =>
       database.query(`
@@ -67,5 +69,17 @@ describe('a clock of this machine that is not that of the database', () => {
     await service.stop();
     service = await startHere({ DATABASE_URL: database.directUrl });
     expect(warnings()).toHaveLength(1);
+  });
+
+  it('that was a day late and is right again repeats no request', async () => {
+    const headers = { 'Idempotency-Key': 'late' };
+    const add = () =>
+      send(service.url, 'POST', '/v1/pets', { key, headers, body: { name: 'Max', categoryId: 1 } });
+    aheadMs = -2 * DAY_MS;
+    const first = await add();
+    aheadMs = 0;
+    await work();
+    const again = await add();
+    expect([again.text, again.headers['idempotent-replayed']]).toEqual([first.text, 'true']);
   });
 });

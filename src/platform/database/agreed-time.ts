@@ -16,10 +16,14 @@ export class AgreedTime {
     private readonly clock: Clock,
   ) {}
 
+  /** False for a stand-in, whose time the database does not have. */
+  get hasCounterpart(): boolean {
+    return this.clock instanceof SystemClock;
+  }
+
   /** Returns the earlier of the times of this machine and of the database. Warns once while they differ by a minute. */
   async now(): Promise<number> {
-    // The time of a stand-in has no counterpart in the database.
-    if (!(this.clock instanceof SystemClock)) return this.clock.now();
+    if (!this.hasCounterpart) return this.clock.now();
     const [row] = await this.sql.rows<{ time: number }>(NOW, []);
     const own = this.clock.now();
     const aheadMs = own - (row?.time ?? own);

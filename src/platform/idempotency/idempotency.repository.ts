@@ -23,9 +23,10 @@ const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock($1) AS "isGranted"';
 const FIND = `
   SELECT body_hash AS "bodyHash", status, location, answer AS body FROM idempotency_keys WHERE id = $1`;
 
+/** With the later time of both clocks: after a clock that was late is corrected, the row is still young. */
 const STORE = `
   INSERT INTO idempotency_keys (id, created_at, body_hash, status, location, answer)
-  VALUES ($1, $2, $3, $4, $5, $6)`;
+  VALUES ($1, CASE WHEN $7 THEN greatest($2, clock_timestamp()) ELSE $2 END, $3, $4, $5, $6)`;
 
 const PURGE = `
   DELETE FROM idempotency_keys WHERE id = ANY (ARRAY(
@@ -61,7 +62,8 @@ export class IdempotencyRepository extends PeriodicWork {
 
   async store(id: Buffer, now: number, response: StoredResponse, transaction: EntityManager): Promise<void> {
     const { bodyHash, status, location, body } = response;
-    await this.sql.rows(STORE, [id, new Date(now), bodyHash, status, location, body], transaction);
+    const values = [id, new Date(now), bodyHash, status, location, body, this.time.hasCounterpart];
+    await this.sql.rows(STORE, values, transaction);
   }
 
   /** Deletes old responses in short transactions. Several instances may do so concurrently. */
