@@ -170,8 +170,13 @@ export class Load {
     const petId = this.unsold.shift();
     if (petId === undefined) return;
     const buyers = Array.from({ length: BUYERS }, () => this.repeat('/v1/store/orders', { petId }));
-    const responses = (await Promise.all(buyers)).filter(({ status }) => status === 201);
-    this.orders.set(petId, new Set(responses.map(({ json }) => json.id)));
+    const responses = await Promise.all(buyers);
+    const isExpected = ({ status, json }: HttpResponse) =>
+      status === 201 || json.code === 'pet_not_available';
+    const other = responses.find((response) => !isExpected(response));
+    if (other) throw new Error(`unexpected response: ${other.text}`);
+    const placed = responses.filter(({ status }) => status === 201);
+    this.orders.set(petId, new Set(placed.map(({ json }) => json.id)));
   }
 
   /** Repeats a request with one Idempotency-Key until it is acknowledged, or rejected for good. */
