@@ -34,7 +34,7 @@ Every request needs an API key: \`Authorization: Bearer <API_KEY>\`. The operato
 ${docsEnabled ? docs : ''}${mcpEnabled ? mcp : ''}- [API catalogue](${root}/${CATALOG_PATH}): these links for programs (RFC 9727)
 `;
     // The page for language models (llmstxt.org).
-    serveStatic(fastify, '/llms.txt', { 'Content-Type': 'text/markdown; charset=utf-8' }, () => text);
+    serveStatic(fastify, '/llms.txt', () => [{ 'Content-Type': 'text/markdown; charset=utf-8' }, text]);
     const links = {
       anchor: base,
       'service-desc': [
@@ -55,6 +55,6 @@ ${docsEnabled ? docs : ''}${mcpEnabled ? mcp : ''}- [API catalogue](${root}/${CA
     };
     const linkset = JSON.stringify({ linkset: [{ anchor, item }, links] });
     // The API catalogue (RFC 9727, sections 2 and 4), as a linkset (RFC 9264).
-    serveStatic(fastify, `/${CATALOG_PATH}`, headers, () => linkset);
+    serveStatic(fastify, `/${CATALOG_PATH}`, () => [headers, linkset]);
   }
 }

@@ -6,48 +6,41 @@ import { entityTagOf } from './entity-tag';
 
 const compress = promisify(gzip);
 
-/** `Content-Type`, and further headers of the 200. */
-type Headers = Readonly<Record<'Content-Type', string> & Record<string, string>>;
+/** The headers of the 200, and its body. */
+type Content = readonly [Readonly<Record<'Content-Type', string> & Record<string, string>>, string | Buffer];
 
 /**
- * Content that is the same for every client, on a route with `entityTag`. The first request makes and hashes the bytes,
+ * Content that is the same for every client, on a route with `entityTag`. The first request makes it, hashes the bytes,
  * and compresses them in a thread of zlib. All responses share them: any client may request the largest document, and a
  * string would be encoded for each response.
  */
 export class StaticContent {
   private variants: ReturnType<typeof variantsOf> | undefined;
 
-  constructor(
-    private readonly headers: Headers,
-    private readonly make: () => string | Buffer,
-  ) {}
+  constructor(private readonly make: () => Content) {}
 
   async send(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
-    const { plain, zipped } = await (this.variants ??= variantsOf(Buffer.from(this.make())));
+    const { plain, zipped } = await (this.variants ??= variantsOf(this.make()));
     const { bytes, headers } = acceptsGzip(request.headers['accept-encoding']) ? zipped : plain;
     addVary(reply, 'Accept-Encoding');
-    return reply.headers(this.headers).headers(headers).send(bytes);
+    return reply.headers(headers).send(bytes);
   }
 }
 
 /** Serves content to every client, without a key. */
-export function serveStatic(
-  fastify: FastifyInstance,
-  path: string,
-  headers: Headers,
-  make: () => string | Buffer,
-): void {
-  const content = new StaticContent(headers, make);
+export function serveStatic(fastify: FastifyInstance, path: string, make: () => Content): void {
+  const content = new StaticContent(make);
   fastify.get(path, { config: { public: true, entityTag: [] } }, (request, reply) =>
     content.send(request, reply),
   );
 }
 
 /** Returns the bytes of each content coding. Its entity tag is its own (RFC 9110, 8.8.3.3). */
-async function variantsOf(bytes: Buffer) {
+async function variantsOf([headers, body]: Content) {
+  const bytes = Buffer.from(body);
   const coded = await compress(bytes);
   return {
-    plain: { bytes, headers: { ETag: entityTagOf(bytes) } },
-    zipped: { bytes: coded, headers: { ETag: entityTagOf(coded), 'Content-Encoding': 'gzip' } },
+    plain: { bytes, headers: { ...headers, ETag: entityTagOf(bytes) } },
+    zipped: { bytes: coded, headers: { ...headers, ETag: entityTagOf(coded), 'Content-Encoding': 'gzip' } },
   };
 }

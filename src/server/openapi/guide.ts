@@ -40,18 +40,19 @@ export function serveGuide(fastify: FastifyInstance, config: Config): void {
     const text = readFileSync(join(FOLDER, file), 'utf8');
     return { path, text, title: /^# (.*)/.exec(text)?.[1] ?? file };
   });
-  serveStatic(fastify, '/llms-full.txt', MARKDOWN, () =>
+  serveStatic(fastify, '/llms-full.txt', () => [
+    MARKDOWN,
     documents.map(({ text }) => named(text).replaceAll(LINK, textOfLink)).join('\n'),
-  );
+  ]);
   for (const { path, text, title } of documents) {
     const root = path.includes('/') ? '../' : './';
     const links = documents.map((each) => ({ href: root + each.path, name: each.title }));
     const texts = { root, title, links, docs: config.docsEnabled ? [{}] : [] };
-    const [headers, make] = pageOf('guide-page.html', texts);
-    // A text of the document may have the special patterns of `replace`.
-    serveStatic(fastify, `/${path}`, headers, () =>
-      make().replace('<!-- document -->', () => render(named(text), root)),
-    );
+    serveStatic(fastify, `/${path}`, () => {
+      const [headers, html] = pageOf('guide-page.html', texts);
+      // A text of the document may have the special patterns of `replace`.
+      return [headers, html.replace('<!-- document -->', () => render(named(text), root))];
+    });
   }
 }
 

@@ -29,30 +29,30 @@ const ASSETS = [
 
 /** Serves the OpenAPI document at `/openapi.json` and `/openapi.yaml`, without a key. */
 export function serveDocument(fastify: FastifyInstance, document: OpenAPIObject): void {
-  serveStatic(fastify, '/openapi.json', { 'Content-Type': JSON_TYPE }, () => jsonText(document));
+  serveStatic(fastify, '/openapi.json', () => [{ 'Content-Type': JSON_TYPE }, jsonText(document)]);
   // RFC 9512.
   const yaml = { 'Content-Type': 'application/yaml; charset=utf-8' };
-  serveStatic(fastify, '/openapi.yaml', yaml, () => yamlText(document));
+  serveStatic(fastify, '/openapi.yaml', () => [yaml, yamlText(document)]);
 }
 
 /** Serves the icon of the pages, for browsers that show another document of the service. */
 export function serveIcon(fastify: FastifyInstance): void {
-  serveStatic(fastify, '/favicon.ico', { 'Content-Type': 'image/svg+xml' }, () => ICON);
+  serveStatic(fastify, '/favicon.ico', () => [{ 'Content-Type': 'image/svg+xml' }, ICON]);
 }
 
 /** Serves Swagger UI at `/docs`, without a key and from memory. */
 export function serveSwaggerUi(fastify: FastifyInstance, document: OpenAPIObject, codes: Codes): void {
   const urls = (document.servers ?? []).map(({ url }) => url);
-  serveStatic(fastify, '/docs', ...pageOf('swagger-ui.html', {}, urls));
+  serveStatic(fastify, '/docs', () => pageOf('swagger-ui.html', {}, urls));
   // Relative, so that it also works behind a proxy that adds a prefix.
   fastify.get('/docs/', { config: { public: true } }, (_request, reply) => reply.redirect('../docs'));
   for (const [name, type] of ASSETS) {
-    const read = () => readFileSync(join(PACKAGE_FOLDER, name));
-    serveStatic(fastify, `/docs/${name}`, { 'Content-Type': type }, read);
+    const file = join(PACKAGE_FOLDER, name);
+    serveStatic(fastify, `/docs/${name}`, () => [{ 'Content-Type': type }, readFileSync(file)]);
   }
   // Swagger UI requests no document. JSON is JavaScript.
   const script = () => `const slimDocument = ${jsonText(slimDocument(document, codes))}`;
-  serveStatic(fastify, '/docs/slim-document.js', { 'Content-Type': JAVASCRIPT }, script);
+  serveStatic(fastify, '/docs/slim-document.js', () => [{ 'Content-Type': JAVASCRIPT }, script()]);
 }
 
 type ScopedOperation = OperationObject & { readonly [REQUIRED_SCOPES]?: readonly string[] };
@@ -82,7 +82,7 @@ export function serveFrontPage(
     groups: Array.from(groups, ([name, operations]) => ({ name, operations })),
     agents: mcpEnabled ? [{}] : [],
   };
-  serveStatic(fastify, '/', ...pageOf('front-page.html', texts, [base]));
+  serveStatic(fastify, '/', () => pageOf('front-page.html', texts, [base]));
 }
 
 /** Returns the address of an operation in Swagger UI. */
@@ -102,7 +102,7 @@ export function serveProblemPages(
   codes: Codes,
 ): void {
   const docs = docsEnabled ? [{}] : [];
-  serveStatic(fastify, '/problems', ...pageOf('problems.html', { docs, codes: codes.map(rowOf) }));
+  serveStatic(fastify, '/problems', () => pageOf('problems.html', { docs, codes: codes.map(rowOf) }));
   // 499 has no reason phrase.
   const statuses = [...Object.keys(STATUS_CODES), '499'].map(Number).filter(isClientError);
   const when = 'an operation rejects the request for a reason of its own';
@@ -114,13 +114,15 @@ export function serveProblemPages(
   }));
   const pages = new Map<string, StaticContent>();
   for (const each of [...generic, ...codes]) {
-    const [having, others] = [true, false].map((has) =>
+    const placesIf = (has: boolean) =>
       operations
         .filter(({ rejected }) => rejected.has(each.code) === has)
-        .map(({ id, link }) => ({ id, link })),
-    );
-    const texts = { ...rowOf(each), docs, ...placesOf(having ?? [], others ?? []) };
-    pages.set(each.code, new StaticContent(...pageOf('problem-page.html', texts)));
+        .map(({ id, link }) => ({ id, link }));
+    const make = () => {
+      const texts = { ...rowOf(each), docs, ...placesOf(placesIf(true), placesIf(false)) };
+      return pageOf('problem-page.html', texts);
+    };
+    pages.set(each.code, new StaticContent(make));
   }
   const config = { public: true, entityTag: [] };
   fastify.get<{ Params: { code: string } }>('/problems/:code', { config }, (request, reply) => {
@@ -173,7 +175,7 @@ export function pageOf(
   file: string,
   texts: Texts,
   connectTo: readonly string[] = [],
-): [headers: { 'Content-Type': string }, make: () => string] {
+): [headers: { 'Content-Type': string }, html: string] {
   const html = readFileSync(join(__dirname, file), 'utf8')
     .replace('/* pages.css */', () => STYLE)
     // The indentation is a quarter of a page, and comments help no browser; in a `<pre>` they are text.
@@ -196,7 +198,7 @@ export function pageOf(
     'Content-Security-Policy': policy.join('; '),
     'Referrer-Policy': 'no-referrer',
   };
-  return [headers, () => page];
+  return [headers, page];
 }
 
 function fill(template: string, texts: Texts): string {
