@@ -8,7 +8,9 @@ type Handler = { handle(input: unknown): unknown }['handle'];
 interface Message {
   readonly id: number;
   readonly name?: string;
-  readonly value: unknown;
+  readonly value?: unknown;
+  /** The reason of a handler that has failed. */
+  readonly error?: string;
 }
 
 interface Pending {
@@ -30,12 +32,12 @@ export class Channel {
     });
   }
 
-  /** Responds to the requests of a name. The handler must not reject. */
+  /** Responds to the requests of a name. */
   handle(name: string, handler: Handler): void {
     this.handlers.set(name, handler);
   }
 
-  /** @throws Error if the other process ends */
+  /** @throws Error if the handler fails, or the other process ends */
   ask<Result>(name: string, value?: unknown): Promise<Result> {
     this.lastId += 1;
     const id = this.lastId;
@@ -45,13 +47,18 @@ export class Channel {
     });
   }
 
-  private async receive({ id, name, value }: Message): Promise<void> {
-    if (name !== undefined) {
-      const result = this.handlers.get(name)?.(value);
-      return this.send({ id, value: result instanceof Promise ? await result : result });
+  private async receive({ id, name, value, error }: Message): Promise<void> {
+    if (name === undefined) {
+      const asked = this.pending.get(id);
+      this.pending.delete(id);
+      return error === undefined ? asked?.resolve(value) : asked?.reject(new Error(error));
     }
-    this.pending.get(id)?.resolve(value);
-    this.pending.delete(id);
+    try {
+      const result = this.handlers.get(name)?.(value);
+      this.send({ id, value: result instanceof Promise ? await result : result });
+    } catch (failure) {
+      this.send({ id, error: String(failure) });
+    }
   }
 
   /** A response to a process that has ended is lost. */
