@@ -6,7 +6,7 @@ import { CONFIG, type Config } from '../platform/config/config';
 import { AccountEntity } from './account.entity';
 import { ApiKeyEntity } from './api-key.entity';
 import { AccountsRepository, type KeyFilter, type ListedKey } from './accounts.repository';
-import { FREE, type Plan, type PlanChoice } from './plans';
+import { FREE, type PlanChoice } from './plans';
 import { createSecret, prefixOf, storedFormOf } from './secret';
 import { type AuditEntry, recordAudit } from '../platform/database/audit';
 import { Sql } from '../platform/database/sql';
@@ -41,22 +41,6 @@ export interface KeyChange {
 
 type KeyValues = KeyChange & Partial<Pick<ApiKeyEntity, 'pausedAt' | 'revokedAt'>>;
 
-/** A new key with its secret, which is not stored and cannot be read again. */
-export interface IssuedKey {
-  readonly id: string;
-  readonly key: string;
-  readonly account: string;
-  readonly plan: Plan;
-  readonly scopes: readonly string[];
-  readonly expiresAt: Date | null;
-}
-
-/** A key with its new secret, which is not stored and cannot be read again. */
-export interface RotatedKey extends IssuedKey {
-  /** From this time only the new secret is valid. */
-  readonly graceEndsAt: Date;
-}
-
 export const MAX_ADDRESSES = 20;
 /** The days after which a new key expires, and the hours of grace of a rotation, unless the request names others. */
 export const KEY_DAYS = 365;
@@ -75,17 +59,17 @@ export class ApiKeysService {
   ) {}
 
   /**
-   * Creates a key, and its account if it does not exist.
+   * Creates a key, and its account if it does not exist. Its secret is not stored and cannot be read again.
    *
    * @throws ApiError if the account is disabled, or must exist and does not
    * @throws UserError if the account has another plan
    */
-  create(request: KeyRequest, by?: Maker): Promise<IssuedKey & { isNewAccount: boolean }> {
+  create(request: KeyRequest, by?: Maker) {
     return this.sql.transaction((manager) => this.createIn(manager, request, by?.key), by?.transaction);
   }
 
   /** Creates a key if no account exists, else returns undefined. Of concurrent instances, only one creates a key. */
-  createFirst(request: KeyRequest): Promise<IssuedKey | undefined> {
+  createFirst(request: KeyRequest) {
     return this.sql.transaction(async (manager) => {
       const isFirst = await this.keys.lockIfEmpty(manager);
       return isFirst ? this.createIn(manager, request) : undefined;
@@ -170,7 +154,7 @@ export class ApiKeysService {
    *
    * @throws ApiError if the key does not exist, is revoked or has expired
    */
-  rotate(id: string, graceMs: number, by?: Maker): Promise<RotatedKey> {
+  rotate(id: string, graceMs: number, by?: Maker) {
     return this.sql.transaction(async (manager) => {
       const { key, account } = await this.lock(id, manager);
       // Read after the lock, because waiting for it can take time.

@@ -5,27 +5,20 @@ import { type Decision, type OwnerLimits, RateLimitStore, type Standing } from '
 
 type Maybe<T> = T | Promise<T>;
 
-/** Decides on requests by the windows of their owner, and by the ban of their key if they have one. */
-export abstract class Limits {
-  /** Counts a request. An early retry is a strike of the key. */
-  abstract take(owner: string, limits: OwnerLimits, keyId?: string): Maybe<Decision>;
-
-  /** Returns the windows that all instances share, and the strikes of the key. */
-  abstract look(owner: string, limits: OwnerLimits, keyId?: string): Maybe<Standing>;
-}
-
-/** The limits by the counters and bans of this process. Without Redis it decides synchronously. */
+/**
+ * Decides on requests by the windows of their owner, and by the ban of their key if they have one. Without Redis it decides
+ * synchronously. A worker asks the primary process instead: `PrimaryStore`.
+ */
 @Injectable()
-export class OwnLimits extends Limits {
+export class Limits {
   constructor(
     private readonly store: RateLimitStore,
     private readonly bans: Bans,
     private readonly clock: Clock,
-  ) {
-    super();
-  }
+  ) {}
 
-  override take(owner: string, limits: OwnerLimits, keyId?: string): Maybe<Decision> {
+  /** Counts a request. An early retry is a strike of the key. */
+  take(owner: string, limits: OwnerLimits, keyId?: string): Maybe<Decision> {
     if (keyId === undefined) return this.store.take(owner, limits);
     const { bannedUntil } = this.bans.historyOf(keyId);
     const now = this.clock.now();
@@ -37,7 +30,8 @@ export class OwnLimits extends Limits {
       : this.bans.record(keyId, made);
   }
 
-  override look(owner: string, limits: OwnerLimits, keyId = ''): Promise<Standing> {
+  /** Returns the windows that all instances share, and the strikes of the key. */
+  look(owner: string, limits: OwnerLimits, keyId = ''): Promise<Standing> {
     return Promise.resolve(this.store.look(owner, limits)).then((found) => ({
       ...found,
       ...this.bans.standing(keyId),

@@ -22,7 +22,7 @@ const MAX_WAIT_MS = 5 * SECOND_MS;
 const MAX_KNOWN = 10_000;
 
 /** The counters of a worker: the primary process decides on the requests of one turn of the event loop in one message. */
-export class PrimaryStore extends RateLimitStore implements Limits {
+export class PrimaryStore extends RateLimitStore implements Pick<Limits, 'take' | 'look'> {
   private readonly latest = new LRUCache<string, Counters>({ max: MAX_KNOWN });
   private readonly asked: Batches<Question, Decision & Standing>;
 

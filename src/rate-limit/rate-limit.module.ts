@@ -5,7 +5,7 @@ import { channelToPrimary } from '../platform/runtime/channel';
 import { Clock } from '../platform/runtime/clock';
 import { CONFIG, type Config } from '../platform/config/config';
 import { Bans } from './bans';
-import { Limits, OwnLimits } from './limits';
+import { Limits } from './limits';
 import { Persistence } from './persistence';
 import { PrimaryStore } from './primary.store';
 import { RateLimitRepository } from './rate-limit.repository';
@@ -35,9 +35,7 @@ import { ThrottleGuard } from './throttle.guard';
   providers: [
     { provide: RateLimitStore, useExisting: ThrottlerStorage },
     Bans,
-    ...(channelToPrimary
-      ? [{ provide: Limits, useExisting: ThrottlerStorage }]
-      : [Persistence, { provide: Limits, useClass: OwnLimits }]),
+    ...(channelToPrimary ? [{ provide: Limits, useExisting: ThrottlerStorage }] : [Persistence, Limits]),
     RateLimitRepository,
     ThrottleGuard,
   ],

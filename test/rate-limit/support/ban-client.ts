@@ -4,7 +4,7 @@ import { readConfig } from '../../../src/platform/config/config';
 import { Bans } from '../../../src/rate-limit/bans';
 import type { Ban, RateLimitRepository } from '../../../src/rate-limit/rate-limit.repository';
 import { type Decision, type OwnerLimits, RateLimitStore } from '../../../src/rate-limit/rate-limit.store';
-import { OwnLimits } from '../../../src/rate-limit/limits';
+import { Limits } from '../../../src/rate-limit/limits';
 import { readThrottlers } from '../../../src/rate-limit/route-limit';
 import { ThrottleGuard } from '../../../src/rate-limit/throttle.guard';
 import { TestClock } from '../../support/clock';
@@ -26,7 +26,7 @@ export class BanClient {
     };
     this.bans = new Bans(repository as unknown as RateLimitRepository, this.clock, config);
     const store = new RateLimitStore(this.clock);
-    const limits = new OwnLimits(store, this.bans, this.clock);
+    const limits = new Limits(store, this.bans, this.clock);
     this.guard = new ThrottleGuard(readThrottlers([]), store, new Reflector(), limits, this.clock, config);
     void this.guard.onModuleInit();
   }
