@@ -39,10 +39,14 @@ export class EventTypeRegistry {
     return isShared || scopes.includes(staffScope);
   }
 
-  /** Returns the given types that a key may read; null if all of the store's own are given and it may read each. */
+  /**
+   * Returns the given types that a key may read; null if all of the store's own are given and it may read each. Types that
+   * no extension declares stay: an instance without an extension, such as one of an earlier version, changes no webhook of it.
+   */
   readable({ scopes }: Principal, types: TypeFilter): TypeFilter {
     const some = types ?? EVENT_TYPES;
-    const readable = some.filter((type) => this.scopesOf(type).some((scope) => scopes.includes(scope)));
+    const isReadable = (type: string) => this.scopesOf(type).some((scope) => scopes.includes(scope));
+    const readable = some.filter((type) => !(type in this.types) || isReadable(type));
     return readable.length === some.length ? types : readable;
   }
 
