@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { openConnection } from '../data-source';
+import { announced, openConnection } from '../data-source';
 import { WITHOUT_TIMEOUTS } from '../migrate';
 import { type AppliedMigration, readApplied } from '../schema-states';
 import { UserError } from '../../errors/user-error';
@@ -123,7 +123,8 @@ async function beginSnapshot(client: Client, program: string): Promise<BackupHea
   }
   const { rows: tables } = await client.query<BackupHeader['tables'][number]>(TABLES);
   // A migration that changes one of them waits until the end of the transaction.
-  await client.query(`LOCK TABLE ${tables.map(({ table }) => table).join(', ')} IN ACCESS SHARE MODE`);
+  const lock = `LOCK TABLE ${tables.map(({ table }) => table).join(', ')} IN ACCESS SHARE MODE`;
+  await announced('a transaction that has locked a table', client.query(lock));
   const createdAt = new Date().toISOString();
   return { format: FORMAT, version: FORMAT_VERSION, program, createdAt, migrations, tables };
 }

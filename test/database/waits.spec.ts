@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { backupDatabase } from '../../src/platform/database/backup/backup-database';
+import { migrate } from '../../src/platform/database/migrate';
+import { createDatabase } from '../support/database';
+import { lockWaits } from '../support/lock-waits';
+import { holdTimers, pass } from '../support/timers';
+import { until } from '../support/until';
+import { configWith, extensionOf, migrationOf } from './support/extensions';
+
+const Locks = migrationOf('Locks1795300000008', 'LOCK TABLE pets', '');
+const folder = mkdtempSync(join(tmpdir(), 'animal-store-waits-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+it.each<[what: string, sentence: string, run: (url: string) => Promise<unknown>]>([
+  [
+    'a migration',
+    `the migration ${Locks.name}, which takes long or waits for a transaction that uses its tables`,
+    (url) => migrate(configWith(url, extensionOf('locks', Locks))),
+  ],
+  [
+    'a backup',
+    'a transaction that has locked a table',
+    (url) => backupDatabase(url, { path: join(folder, 'a.backup'), isReplacing: false, program: '1' }),
+  ],
+])('%s that waits for a transaction says so every 5 s', async (_what, sentence, run) => {
+  const database = await createDatabase();
+  const other = new Client({ connectionString: database.directUrl });
+  await other.connect();
+  await other.query('BEGIN; LOCK TABLE pets');
+  holdTimers();
+  const said = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
+  const ran = run(database.directUrl);
+  await until(async () => (await lockWaits(database)).length > 0);
+  pass({ seconds: 5 });
+  const lines = said.mock.calls.map(([line]) => line);
+  said.mockRestore();
+  jest.useRealTimers();
+  await other.end();
+  await ran;
+  expect(lines).toEqual([`Waiting for ${sentence}…\n`]);
+  await database.drop();
+});
