@@ -71,7 +71,8 @@ export function runOnTerminal(environment: Record<string, string>, isBuilt = fal
   const source = [...RUN_TYPESCRIPT, join(__dirname, 'main.cjs')];
   const args = isBuilt ? [join(ROOT, 'dist', 'main.js')] : source;
   // Without `-opost` a line ends as in a pipe.
-  const command = `stty -opost; echo "pid $$"; exec ${[process.execPath, ...args].map((each) => `'${each}'`).join(' ')}`;
+  const words = [process.execPath, ...args].map((each) => `'${each.replaceAll("'", `'\\''`)}'`);
+  const command = `stty -opost; echo "pid $$"; exec ${words.join(' ')}`;
   const terminal = { TERM: 'xterm', ...environment };
   return spawnService(['-qefc', command, '/dev/null'], terminal, undefined, 'script');
 }
