@@ -193,14 +193,20 @@ function isNearInt64(value: number): boolean {
   return Number.isInteger(value) && Math.abs(value) <= 2 ** 63;
 }
 
-/** Prints schemas. Ajv knows `nullable` only next to `type`, and a reference to a schema has none. */
 function textForAjv(schemas: object): string {
-  return stringify(schemas, withNull) ?? '';
+  return stringify(schemas, forAjv) ?? '';
 }
 
-function withNull(_key: string, value: unknown): unknown {
-  // A member may have this name.
-  if (!isObject(value) || 'type' in value || typeof value['nullable'] !== 'boolean') return value;
-  const { nullable, ...schema } = value;
+/** Converts a schema: Ajv knows `nullable` only next to `type`, and an exclusive bound only as a number. */
+function forAjv(_key: string, value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const { nullable, ...schema }: Record<string, unknown> = value;
+  for (const bound of ['Minimum', 'Maximum']) {
+    const name = `exclusive${bound}`;
+    // A member may have this name.
+    if (typeof schema[name] === 'boolean')
+      schema[name] = schema[name] ? schema[bound.toLowerCase()] : undefined;
+  }
+  if ('type' in value || typeof nullable !== 'boolean') return { nullable, ...schema };
   return nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
 }

@@ -5,6 +5,7 @@ import * as fc from 'fast-check';
 import { ListPetsQuery } from '../../src/pets';
 import { NewPet } from '../../src/pets/pets.dto';
 import type { ApiError } from '../../src/platform/errors/api-error';
+import { Decimal } from '../../src';
 import { QuickDto } from '../../src/platform/validation/declare-field';
 import { ApiValidationPipe } from '../../src/platform/validation/validation.pipe';
 
@@ -39,6 +40,13 @@ const pipe = new ApiValidationPipe();
 class SlowQuery extends ListPetsQuery {}
 class SlowPet extends NewPet {}
 
+class SlowDose {
+  @Decimal({ above: 0, max: 1, description: 'Dose.' })
+  readonly dose!: number;
+}
+@QuickDto()
+class Dose extends SlowDose {}
+
 /** As in a query. */
 const text = fc.oneof(
   fc.constantFrom('', ' ', 'a', 'available', '-id', '\u0000', '\uD800', '1', '01'),
@@ -60,6 +68,7 @@ describe('the validation pipe', () => {
   it.each<['body' | 'query', Type, Type, string[]]>([
     ['query', ListPetsQuery, SlowQuery, ['limit', 'cursor', 'sort', 'id', 'categoryId', 'status']],
     ['body', NewPet, SlowPet, ['name', 'categoryId', 'status']],
+    ['body', Dose, SlowDose, ['dose']],
   ])('reads a %s into a marked class as the libraries do', async (type, marked, slow, fields) => {
     const value = type === 'query' ? text : json;
     const members = fc.record(Object.fromEntries([...fields, 'other'].map((field) => [field, value])), {

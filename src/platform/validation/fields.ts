@@ -163,10 +163,7 @@ export function Flag(facts: FieldFacts<boolean>): PropertyDecorator {
   });
 }
 
-interface NumberFacts extends FieldFacts<number> {
-  readonly min: number;
-  readonly max: number;
-}
+type NumberFacts = FieldFacts<number> & Readonly<Record<'min' | 'max', number>>;
 
 const MAX_INT32 = 2 ** 31 - 1;
 const PLAIN_INTEGER = /^(?:0|-?[1-9][0-9]{0,15})$/;
@@ -178,17 +175,24 @@ export function Integer({ min, max, ...facts }: NumberFacts): PropertyDecorator 
   return declareField(facts, {
     schema: { type: 'integer', format, minimum: min, maximum: max },
     rule: `a whole number from ${min} to ${max}`,
-    isValid: (value) => Number.isSafeInteger(value) && isWithin(value, min, max),
+    isValid: (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
     fromText: (text) => toNumber(text, PLAIN_INTEGER),
   });
 }
 
+/** `above` is a lower bound that is not valid itself. */
+type DecimalFacts = Omit<NumberFacts, 'min'> &
+  Readonly<{ min: number; above?: never } | { above: number; min?: never }>;
+
 /** Declares a number (IEEE 754, double precision). For money take an Int64 of the smallest unit. */
-export function Decimal({ min, max, ...facts }: NumberFacts): PropertyDecorator {
+export function Decimal({ min, above, max, ...facts }: DecimalFacts): PropertyDecorator {
+  const minimum = above ?? min;
+  const exclusive = above === undefined ? {} : { exclusiveMinimum: true };
+  const range = above === undefined ? `from ${min} to ${max}` : `above ${above}, up to ${max}`;
   return declareField(facts, {
-    schema: { type: 'number', format: 'double', minimum: min, maximum: max },
-    rule: `a number from ${min} to ${max}`,
-    isValid: (value) => isWithin(value, min, max),
+    schema: { type: 'number', format: 'double', minimum, ...exclusive, maximum: max },
+    rule: `a number ${range}`,
+    isValid: (value) => typeof value === 'number' && value >= minimum && value <= max && value !== above,
     fromText: (text) => toNumber(text, PLAIN_DECIMAL),
     fromJson: (value) => (typeof value === 'bigint' ? Number(value) : value),
   });
@@ -196,10 +200,6 @@ export function Decimal({ min, max, ...facts }: NumberFacts): PropertyDecorator 
 
 function toNumber(text: unknown, form: RegExp): unknown {
   return typeof text === 'string' && form.test(text) ? Number(text) : text;
-}
-
-function isWithin(value: unknown, min: number, max: number): boolean {
-  return typeof value === 'number' && value >= min && value <= max;
 }
 
 const INT64 = { type: 'integer', format: 'int64' } as const;

@@ -72,10 +72,12 @@ function exampleOf(schema: unknown, schemas: Schemas, depth = 0): unknown {
  * defines the documented and the sent body.
  */
 export function addResponseSchemas(fastify: FastifyInstance, { components }: OpenAPIObject): void {
-  // The serializer expects numbers, and ignores bounds and examples.
+  // The serializer expects numbers, and ignores bounds and examples. In OpenAPI 3.0 exclusive bounds are booleans.
   const text = stringify(components?.schemas ?? {}) ?? '{}';
   const local: Record<string, Schemas> = JSON.parse(
-    text.replaceAll(/"#\/components\/schemas\/([^"]+)"/g, '"$1#"'),
+    text
+      .replaceAll(/"#\/components\/schemas\/([^"]+)"/g, '"$1#"')
+      .replaceAll(/"exclusive(?=M(?:ax|in)imum":(?:true|false))/g, '"x-'),
   );
   for (const [name, schema] of Object.entries(local)) {
     fastify.addSchema({ ...serializable(schema, local), $id: name });

@@ -1,5 +1,5 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema, PartialType, PickType } from '@nestjs/swagger';
-import { IsIn, IsInt, IsOptional, IsString, Length } from 'class-validator';
+import { IsIn, IsInt, IsNumber, IsOptional, IsString, Length, Min } from 'class-validator';
 import { Decimal, Int64, Integer, Text } from '../../../src';
 import { createTable, NOTE } from './items.parts';
 import { type Mistakes, on } from './mistake';
@@ -40,6 +40,16 @@ export const BODY_MISTAKES: Mistakes = on(['create'], {
     sentence: /accepts places = 501 .*must be <= 500/,
     body: {
       places: [ApiPropertyOptional({ type: 'integer', maximum: 500, ...PLACES }), IsOptional(), IsInt()],
+    },
+  },
+  'exclusive-minimum-ignored': {
+    sentence: /accepts dose = 0 \(\/dose must be > 0\)/,
+    body: {
+      dose: [
+        ApiProperty({ type: 'number', minimum: 0, exclusiveMinimum: true, ...PLACES }),
+        IsNumber(),
+        Min(0),
+      ],
     },
   },
   'null-in-a-part': {
