@@ -91,6 +91,17 @@ describe('a service with DTOs and lists of a team', () => {
       expect(response.json.message).toContain(message);
     });
 
+    it('that is a decimal has the double of its digits, unless they are a fraction and the double is an integer', async () => {
+      const withDose = (dose: string) => post(JSON.stringify(FULL).replace('{', `{"dose":${dose},`));
+      for (const dose of ['5e-324', '0.10000000000000000001', '1.50000000000000000000', '1000.0'])
+        expect((await withDose(dose)).json.dose).toBe(Number(dose));
+      for (const dose of ['999.999999999999999', '1.00000000000000000001', '1e-400']) {
+        const response = await withDose(dose);
+        expectError(response, 400, 'validation_failed');
+        expect(response.json.message).toContain('0, up to 1000, with a fraction that a double keeps.');
+      }
+    });
+
     it.each([
       ['2026-11-25T17:00:00Z', '2026-11-25T17:00:00.000Z'],
       ['2026-11-25t17:00:00.5z', '2026-11-25T17:00:00.500Z'],

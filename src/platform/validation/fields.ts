@@ -191,7 +191,8 @@ export function Decimal({ min, above, max, ...facts }: DecimalFacts): PropertyDe
   const range = above === undefined ? `from ${min} to ${max}` : `above ${above}, up to ${max}`;
   return declareField(facts, {
     schema: { type: 'number', format: 'double', minimum, ...exclusive, maximum: max },
-    rule: `a number ${range}`,
+    // A fraction whose double is an integer is NaN: see `parseJson`.
+    rule: (value) => `a number ${range}${Number.isNaN(value) ? ', with a fraction that a double keeps' : ''}`,
     isValid: (value) => typeof value === 'number' && value >= minimum && value <= max && value !== above,
     fromText: (text) => toNumber(text, PLAIN_DECIMAL),
     fromJson: (value) => (typeof value === 'bigint' ? Number(value) : value),
