@@ -131,6 +131,9 @@ function mediaTypeOf(contentType: string | readonly string[] | undefined): strin
 
 const DOCUMENT_ID = 'openapi.json';
 const COMPONENTS = '"#/components';
+/** The largest number below 2^63. */
+const MAX_NEAR_INT64 = 2 ** 63 - 1024;
+const isNearInt64 = (value: number) => Number.isInteger(value) && Math.abs(value) <= MAX_NEAR_INT64;
 
 /** One way in which a value differs from its schema, or a response from the document. */
 export interface Mismatch {
@@ -180,17 +183,13 @@ export class SchemaChecker {
   }
 }
 
-/** Makes each bigint a number, for Ajv. One outside int64 could be rounded to its bound, so it is doubled. */
+/** Makes each bigint the nearest number, for Ajv. An int64 stays below 2^63, to which others could be rounded. */
 function withoutBigints(value: unknown): unknown {
-  if (typeof value === 'bigint') return Number(value) * (isInt64(value) ? 1 : 2);
+  if (isInt64(value)) return Math.max(-MAX_NEAR_INT64, Math.min(Number(value), MAX_NEAR_INT64));
+  if (typeof value === 'bigint') return Number(value);
   if (Array.isArray(value)) return value.map(withoutBigints);
   if (!isObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, withoutBigints(each)]));
-}
-
-/** True for the nearest number of an int64. */
-function isNearInt64(value: number): boolean {
-  return Number.isInteger(value) && Math.abs(value) <= 2 ** 63;
 }
 
 function textForAjv(schemas: object): string {

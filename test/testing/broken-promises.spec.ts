@@ -55,6 +55,14 @@ const RICH_FIELDS = {
   others: [ListOf(() => Place, { max: 3, optional: true, description: 'Other places.' })],
 };
 
+/** Doubles, also beyond the integers that a double holds exactly. */
+const DECIMALS = Object.fromEntries(
+  [1000, 1e17, 2 ** 63, 1e19, 1e30].map((max, at) => [
+    `dose${at}`,
+    [Decimal({ above: 0, max, optional: true, description: 'Dose.', example: 2.5 })],
+  ]),
+);
+
 describe('brokenPromises', () => {
   // A busy machine, or a network without name servers, must not make an operation slow. Hooks of each part measure it.
   beforeEach(holdMeasuredTime);
@@ -62,8 +70,24 @@ describe('brokenPromises', () => {
 
   it('is empty for the store and correct extensions', async () => {
     const ofAnyKey = { scope: 'any key', untagged: true } as const;
+    const created = new Map<bigint, object>();
     const extensions = [
       itemsExtension('rich-items', { body: { ...NOTE, ...PLACES, ...RICH_FIELDS }, queryType: RichQuery }),
+      itemsExtension('decimal-items', {
+        handlers: ['create', 'get'],
+        body: DECIMALS,
+        item: DECIMALS,
+        async create(body, _reply, transaction) {
+          const row = { ...body, ...(await this.insert(body, transaction)) };
+          created.set(row.id, row);
+          return row;
+        },
+        async get(id) {
+          const row = created.get(id);
+          if (!row) throw this.facts.unknown();
+          return row;
+        },
+      }),
       itemsExtension('any-key-items', { ...STORED, handlers: ['list'], facts: { list: ofAnyKey } }),
     ];
     const store = await startTestStore({ extensions, server: sharedServer });

@@ -7,6 +7,7 @@ import { type Mistakes, on } from './mistake';
 const NAME = { description: 'Name of the item.', example: 'North' };
 const WEIGHT = { description: 'Weight in grams.', example: 5 };
 const PRICE = { price: [Decimal({ min: 0, max: 9.5, optional: true, description: 'Price.', example: 2.5 })] };
+const SUM = { sum: [Decimal({ min: 0, max: 1e30, optional: true, description: 'Sum.', example: 1e17 })] };
 const PLACES = { description: 'Number of places.', example: 12 };
 
 class WholeItem {
@@ -92,6 +93,15 @@ export const BODY_MISTAKES: Mistakes = on(['create'], {
     async create(body, _reply, transaction) {
       const row = await this.insert(body, transaction);
       return { ...row, price: body.price && Number(body.price.toFixed(2)) };
+    },
+  },
+  'large-decimal-rounded': {
+    sentence: /responds with sum = 9223372036854780000 to sum = 9223372036854775808/,
+    body: SUM,
+    item: SUM,
+    async create(body, _reply, transaction) {
+      const row = await this.insert(body, transaction);
+      return { ...row, sum: body.sum && Number(body.sum.toPrecision(15)) };
     },
   },
   'null-as-text': {
