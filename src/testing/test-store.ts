@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Client } from 'pg';
 import { ApiKeysService, type Plan, type PlanChoice } from '../accounts';
 import { createStore } from '../app/store';
 import { buildService, type GivenConfig } from '../app/build';
 import { startEmbedded } from '../embedded-postgres';
 import { readConfig } from '../platform/config/config';
+import { openConnection } from '../platform/database/data-source';
 import type { ExtensionModule } from '../platform/extension/extension';
 import { Clock } from '../platform/runtime/clock';
 import { ApiDocument } from './api-document';
@@ -176,8 +176,7 @@ export async function startTestServer(): Promise<TestServer> {
 
 /** Runs one statement on a connection of its own. */
 async function run(url: string, statement: string): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
+  const client = await openConnection(url);
   try {
     await client.query(statement);
   } finally {
