@@ -4,6 +4,7 @@ import { readConfig } from '../platform/config/config';
 import { migrate, relationsOf, revert } from '../platform/database/migrate';
 import { Api } from './api';
 import { sendRequest, type TestRequest } from './http-client';
+import { FIRST_ACCOUNT } from './promises/access.promises';
 import { checkPromises } from './promises/promises';
 import { Resources } from './resources';
 import { readDocument, type TestStore } from './test-store';
@@ -27,6 +28,7 @@ export async function brokenPromises(
     wait: async (seconds: number) => store.clock.advance({ seconds }),
     store,
   };
+  await store.key({ account: FIRST_ACCOUNT });
   const api = new Api(document, target, await store.key(), store.scopes, paths);
   await checkPromises(api, new Resources(api));
   for (const { title } of api.operations.filter((each) => !api.succeeded.has(each))) {

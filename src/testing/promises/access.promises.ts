@@ -1,6 +1,8 @@
 import { REQUIRED_SCOPES, scopeSentence } from '../../platform/api-docs/required-scopes';
 import { UNCOUNTED } from '../../platform/routes/route-facts';
 import { codeOf, isSuccess } from '../api';
+import { withQuery } from '../api-document';
+import { jsonIn, textOf, valueAt } from '../json';
 import { idOf as lastSegment, parentOf } from '../resources';
 import type { Promises } from './operation-under-test';
 import { idOf, newestOf } from './page.promises';
@@ -64,6 +66,9 @@ export const accessPromises: Promises = {
   },
 };
 
+/** It has no resources. A mistake is likely to name the first account. */
+export const FIRST_ACCOUNT = 'first';
+
 /** Promises that need keys of other accounts. */
 export const accountPromises: Promises = {
   // A list decides what belongs to an account: what another account's list lacks, it may neither read nor change.
@@ -82,9 +87,19 @@ export const accountPromises: Promises = {
     if (!(await isListed(api.key)) || (await isListed(key))) return;
     const body = operation.body && document.exampleOf(operation.body);
     const response = await tested.send({ path: resource.path, key, body, what: 'a key of another account' });
-    if (!isSuccess(response)) return;
+    const whose = 'a key of an account whose list lacks the resource';
     const cause = 'Compare the account of the key in its statement';
-    tested.note(`responds ${response.status} to a key of an account whose list lacks the resource. ${cause}`);
+    if (isSuccess(response)) tested.note(`responds ${response.status} to ${whose}. ${cause}`);
+    const event = document.follow({ $ref: `${operation.success?.$ref}Event` });
+    const types = valueAt(event, 'properties', 'type', 'enum');
+    if (types === undefined) return;
+    // With this scope the account would have the orders of others, too.
+    const scopes = api.scopes.filter((scope) => scope !== 'orders:manage');
+    const first = await api.target.store?.key({ account: FIRST_ACCOUNT, scopes });
+    const { text } = await api.request(withQuery('/events', 'type', types), { key: first });
+    const type = valueAt(jsonIn(text), 0, 'type');
+    if (type === undefined) return;
+    api.note(`The event ${textOf(type)}`, `is sent to ${whose}. Give Events.add the account of the resource`);
   },
 
   async 'an operation is limited by the plan unless its document says otherwise'(tested) {

@@ -49,6 +49,8 @@ export interface Changes {
   readonly up?: (table: string) => string;
   /** The limit of each route in a minute. */
   readonly throttle?: number;
+  /** True: it declares the events `${name}.created`. */
+  readonly hasEvents?: true;
 }
 
 const read = ([id, name, weight, places, note]: [bigint, string, bigint, number, string | null]): Row => ({
@@ -181,5 +183,6 @@ export function itemsExtension(name: string, changes: Changes = {}): Extension {
     migrations: [migrationOf(code, changes)],
     scopes: Object.values(scopes),
     tags: changes.declaredTags ?? { [name]: 'Items.' },
+    ...(changes.hasEvents && { events: { [`${name}.created`]: { data: Item, scope: scopes.read } } }),
   };
 }

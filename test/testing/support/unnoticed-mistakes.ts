@@ -1,7 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { stringify } from 'lossless-json';
 import { Flag, Integer, Nested, OneOf, SortedPageQuery, Text } from '../../../src';
 import { cutPage, pageRequestOf } from '../../../src/platform/paging/page';
 import { Items, type Row } from './items';
+import type { Changes } from './items.extension';
 import { createTable, NOTE } from './items.parts';
 import { type Mistakes, on, STORED } from './mistake';
 
@@ -50,18 +52,34 @@ async function listWhere(items: Items, condition: string, { limit, cursor }: Sor
 
 let slowResponses = 0;
 
+/** Items that have their account as note. */
+const OF_ACCOUNT: Changes = {
+  create(body, reply, transaction) {
+    const note = String(reply.request.principal.accountId);
+    return this.insert({ ...body, note }, transaction);
+  },
+  list(query, reply) {
+    const { accountId } = reply.request.principal;
+    return listWhere(this, `note = '${accountId}'`, query);
+  },
+};
+
 /** Mistakes that only two accounts, a second page, a bound, a rollback or time show. */
 export const UNNOTICED_MISTAKES: Mistakes = {
   ...on(['list', 'create', 'get'], {
     'of-every-account': {
+      ...OF_ACCOUNT,
       sentence: /GET .* responds 200 to a key of an account whose list lacks the resource/,
-      create(body, reply, transaction) {
-        const note = String(reply.request.principal.accountId);
-        return this.insert({ ...body, note }, transaction);
-      },
-      list(query, reply) {
-        const { accountId } = reply.request.principal;
-        return listWhere(this, `note = '${accountId}'`, query);
+    },
+    'event-of-another-account': {
+      ...OF_ACCOUNT,
+      sentence: /The event event-of-another-account.created .* an account whose list lacks the resource/,
+      hasEvents: true,
+      async create(body, reply, transaction) {
+        const row = await OF_ACCOUNT.create?.call(this, body, reply, transaction);
+        const event = ['event-of-another-account.created', stringify(row)];
+        await this.sql.rows('SELECT record_event(1, $1, $2)', event, transaction);
+        return row;
       },
     },
   }),
