@@ -98,9 +98,9 @@ export class Resources {
     if (at >= 0) this.created.splice(at, 1);
   }
 
-  /** Returns the documented example of the body, with texts that no earlier body has. */
-  newBody(operation: Operation): unknown {
-    return this.variantOf(operation.body, this.nextVariant(operation), ['string']);
+  /** Returns the documented example of the body, with texts, or values of other types, that no earlier body has. */
+  newBody(operation: Operation, types: readonly string[] = ['string']): unknown {
+    return this.variantOf(operation.body, this.nextVariant(operation), types);
   }
 
   /**
@@ -243,9 +243,9 @@ export function collectionOf(operation: Operation, path = operation.path): strin
 }
 
 /** A later day is also a time of the same form. A bigint may be the highest int64. */
-function variantOfExample({ type, format, example }: Schema, variant: number): unknown {
+function variantOfExample({ format, example }: Schema, variant: number): unknown {
   if (typeof example === 'bigint') return example - BigInt(variant);
-  if (type === 'integer') return Number(example) + variant;
+  if (typeof example === 'number') return example + variant;
   const text = String(example);
   const time = Date.parse(text);
   if (format !== 'date-time' || Number.isNaN(time)) return `${text} ${variant}`;

@@ -1,7 +1,8 @@
 import { entityTagOf, IF_MATCH_HEADER, IF_NONE_MATCH_HEADER } from '../../platform/entity-tags/entity-tag';
 import { isSuccess } from '../api';
 import { takesHeader } from '../api-document';
-import type { Promises } from './operation-under-test';
+import { sendTogether } from '../held-changes.repository';
+import type { OperationUnderTest, Promises } from './operation-under-test';
 
 /** A tag of this form that no resource has. */
 const OTHER_TAG = entityTagOf('another state');
@@ -48,7 +49,9 @@ export const entityTagPromises: Promises = {
     if (changed.status === 412) {
       const remedy = 'Give @IfMatch() the class of the response of GET, and the Precondition its state';
       tested.note(`responds 412 to the current ETag in If-Match. ${remedy}`);
-    } else if (isRemoval && isSuccess(changed)) {
+    } else if (!isRemoval) {
+      await checkConcurrent(tested, path, String(changed.headers.etag ?? headers.etag));
+    } else if (isSuccess(changed)) {
       resources.forget(path);
       const after = await api.send(read, { path, what: 'a removed resource' });
       // A DELETE that responds with the resource keeps it in its last state, such as a revoked key.
@@ -58,3 +61,19 @@ export const entityTagPromises: Promises = {
     }
   },
 };
+
+/** Without a lock each request has read the row before any changes it. */
+async function checkConcurrent(tested: OperationUnderTest, path: string, etag: string): Promise<void> {
+  const { api, operation, resources } = tested;
+  const given = { method: operation.method, key: api.key, headers: { [IF_MATCH_HEADER.name]: etag } };
+  const requests = [1, 2, 3, 4].map(() => {
+    const body = resources.newBody(operation, ['string', 'integer', 'number']);
+    return () => api.request(path, { ...given, body });
+  });
+  const responses = api.target.store ? await sendTogether(api.target.store, requests) : [];
+  const changed = responses.filter(isSuccess);
+  // The change may be in force (RFC 9110, 13.1.1).
+  if (new Set(changed.map(({ text }) => text)).size < 2) return;
+  const what = `${changed.length} of ${requests.length} concurrent changes with one ETag in If-Match`;
+  tested.note(`responds ${changed[0]?.status} to ${what}. Lock the row before the Precondition`);
+}

@@ -64,7 +64,7 @@ const OF_ACCOUNT: Changes = {
   },
 };
 
-/** Mistakes that only two accounts, a second page, a bound, a rollback or time show. */
+/** Mistakes that only two accounts, a second page, a bound, a rollback, concurrency or time show. */
 export const UNNOTICED_MISTAKES: Mistakes = {
   ...on(['list', 'create', 'get'], {
     'of-every-account': {
@@ -80,6 +80,18 @@ export const UNNOTICED_MISTAKES: Mistakes = {
         const event = ['event-of-another-account.created', stringify(row)];
         await this.sql.rows('SELECT record_event(1, $1, $2)', event, transaction);
         return row;
+      },
+    },
+  }),
+  ...on(['get', 'update'], {
+    'changed-without-a-lock': {
+      sentence: /PATCH .* responds 200 to \d of 4 concurrent changes with one ETag in If-Match/,
+      ...STORED,
+      update(id, { note }, precondition) {
+        return this.sql.transaction(async (transaction) => {
+          precondition((await this.find(id)) ?? {});
+          return this.write(id, note, transaction);
+        });
       },
     },
   }),
