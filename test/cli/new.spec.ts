@@ -141,6 +141,11 @@ describe('animal-store new', () => {
     expect(textOf(name, `src/${resource}.dto.ts`)).toContain(`export class ${type} {`);
     const codes = textOf(name, `src/${resource}.errors.ts`).matchAll(/^  (\w+): {$/gm);
     expect(Array.from(codes, ([, code]) => code)).toEqual(Array(3).fill(expect.stringMatching(CODE_FORM)));
+    // One account does not use up the maximum of another one.
+    const counted = /rows\((\w+), \[accountId, body[.]petId\]/.exec(
+      textOf(name, `src/${resource}.service.ts`),
+    );
+    expect(counted?.[1]).toBe('FIND_OWN_OF_PET');
   });
 
   const FIELDS = [
