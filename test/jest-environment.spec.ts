@@ -14,16 +14,17 @@ const FILES = {
       await new Promise((resolve) => setTimeout(resolve, 50));
     });`,
   'sequencer.js': `
-    const { default: Sequencer } = require('${join(ROOT, 'node_modules', '@jest', 'test-sequencer')}');
+    const { default: Sequencer } = require(${JSON.stringify(join(ROOT, 'node_modules', '@jest', 'test-sequencer'))});
     module.exports = class extends Sequencer {
       sort(tests) { return [...tests].sort((one, other) => (one.path < other.path ? -1 : 1)); }
     };`,
   'jest.config.js': `
-    const { projects } = require('${join(ROOT, 'jest.config.js')}');
+    const { projects } = require(${JSON.stringify(join(ROOT, 'jest.config.js'))});
     const ours = projects.find((project) => project.displayName === 'demo');
+    const root = ${JSON.stringify(ROOT)};
     module.exports = {
-      ...JSON.parse(JSON.stringify(ours).replaceAll('<rootDir>', '${ROOT}')),
-      rootDir: '${ROOT}',
+      ...JSON.parse(JSON.stringify(ours).replaceAll('<rootDir>', root)),
+      rootDir: root,
       roots: [__dirname],
       testMatch: ['**/*.spec.js'],
       testSequencer: __dirname + '/sequencer.js',
