@@ -12,6 +12,8 @@ const COUNT_WAITING = `SELECT count(*) FROM pg_locks JOIN pg_database ON databas
 /** Sends requests. Each waits at its first lock or change of a row until all others do. */
 export async function sendTogether<R>(store: TestStore, all: readonly (() => Promise<R>)[]): Promise<R[]> {
   const sent = await store.app.get(DataSource, { strict: false }).transaction(async (holder) => {
+    // On a busy machine the tables are rarely free together.
+    await holder.query(`SET LOCAL statement_timeout = '60s'`);
     await holder.query(HOLD);
     let settled = 0;
     const promises = all.map((send) => send().finally(() => (settled += 1)));
