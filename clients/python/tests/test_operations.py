@@ -8,11 +8,12 @@ import time
 import unittest
 from unittest import mock
 
-from animal_store import AnimalStore, AnimalStoreError, verify_webhook
+from animal_store import AnimalStore, AnimalStoreError, Order, Pet, verify_webhook
 
 from .service import ROOT, Service
 
-PATHS = json.loads((ROOT / "openapi.json").read_text())["paths"]
+DOCUMENT = json.loads((ROOT / "openapi.json").read_text())
+PATHS = DOCUMENT["paths"]
 
 
 class Operations(unittest.TestCase):
@@ -65,6 +66,11 @@ class Operations(unittest.TestCase):
         self.assertEqual(len(list(store.list_pets())), 2)
         names = [operation["operationId"] for path in PATHS.values() for operation in path.values()]
         self.assertEqual({re.sub("([A-Z])", r"_\1", name).lower() for name in names} - called, set())
+
+    def test_return_animals_and_orders_with_the_members_that_the_document_says(self):
+        for type_ in (Pet, Order):
+            schema = DOCUMENT["components"]["schemas"][type_.__name__]
+            self.assertEqual(set(type_.__annotations__), set(schema["properties"]))
 
 
 class Webhooks(unittest.TestCase):
