@@ -7,7 +7,7 @@ import { inBody } from '../platform/errors/problem-details';
 import { UserError } from '../platform/errors/user-error';
 import { Int64 } from '../platform/validation/fields';
 import { MAX_INT64 } from '../platform/validation/int64';
-import { QuickDto } from '../platform/validation/declare-field';
+import { QuickDto, validatedFields } from '../platform/validation/declare-field';
 import { ApiValidationPipe } from '../platform/validation/validation.pipe';
 import { parseJson } from '../server/json-body.guard';
 
@@ -18,7 +18,6 @@ export type PetFormat = (typeof PET_FORMATS)[number];
 const MAX_LINE_BYTES = 65_536;
 const MAX_NAMED_LINES = 20;
 
-const COLUMNS = ['id', 'name', 'categoryId', 'status'];
 /** A line before the columns: Excel adds a separator, PowerShell 5 a type. */
 const PREAMBLE = /^(?:sep=.|#TYPE .*)$/i;
 
@@ -184,7 +183,7 @@ export class PetFile {
     if (PREAMBLE.test(line)) return;
     if (!line.includes(',')) this.value = patternOf(/[;\t]/.exec(line)?.[0] ?? ',');
     const names = csvValues(record, this.value);
-    const twice = COLUMNS.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
+    const twice = validatedFields(ExportedPet).find((name) => names.indexOf(name) < names.lastIndexOf(name));
     if (twice !== undefined) throw badLine(`the column ${twice} is named twice`);
     if (!names.includes('name') || !names.includes('categoryId'))
       throw badLine('the first line must name the columns, such as name,categoryId,status');

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Client, escapeLiteral } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+import { NEW_PET_COLUMNS, PET_COLUMNS } from '../pets';
 import { recordAudit } from '../platform/database/audit';
 import { countLines } from '../platform/database/backup/backup-database';
 import { openConnection } from '../platform/database/data-source';
@@ -51,8 +52,7 @@ export function exportPets(
   return inOwnTransaction(databaseUrl, async (client) => {
     const found = q === undefined ? 'FROM pets' : `FROM pets WHERE ${await conditionOf(client, q)}`;
     const { rows } = await client.query<{ count: number }>(`SELECT count(*)::float8 AS count ${found}`);
-    const pets = `SELECT id, name, category_id AS "categoryId", status ${found} ORDER BY id`;
-    const copy = client.query(copyTo(EXPORT[format](pets)));
+    const copy = client.query(copyTo(EXPORT[format](`SELECT ${PET_COLUMNS} ${found} ORDER BY id`)));
     await write(countLines(copy, (lines) => onProgress(lines / (rows[0]?.count ?? lines))));
     // The number of rows arrives before the response to the next query.
     await client.query('');
@@ -154,7 +154,7 @@ async function copyPets(
   const { size } = await source.stat();
   const parts = source.createReadStream();
   parts.on('data', () => onProgress(parts.bytesRead / size));
-  const columns = hasIds ? 'id, name, category_id, status' : 'name, category_id, status';
+  const columns = `${hasIds ? 'id, ' : ''}${NEW_PET_COLUMNS}`;
   await pipeline(parts, client.query(copyFrom(`COPY pets (${columns}) FROM STDIN`)));
   if (hasIds) await client.query(CONTINUE_IDS, [lastId]);
   // Without it the planner uses the old statistics until autovacuum runs.

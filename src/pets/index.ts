@@ -6,4 +6,5 @@ export { petErrors } from './pets.errors';
 export { petEvents } from './pets.events';
 export { petScopes } from './pets.scopes';
 export { PetsModule } from './pets.module';
+export { NEW_PET_COLUMNS, PET_COLUMNS } from './pets.repository';
 export { PetsService } from './pets.service';

@@ -8,7 +8,9 @@ import type { PetStatus } from './pet-status';
 import { PetEntity } from './pet.entity';
 import type { NewPet, Pet } from './pets.dto';
 
-const COLUMNS = 'id, name, category_id, status';
+/** The columns that a creation gives, and those of an animal in the order of `read`. */
+export const NEW_PET_COLUMNS = 'name, category_id, status';
+export const PET_COLUMNS = 'id, name, category_id AS "categoryId", status';
 
 const read = ([id, name, categoryId, status]: [bigint, string, bigint, PetStatus]): Pet => ({
   id,
@@ -18,27 +20,25 @@ const read = ([id, name, categoryId, status]: [bigint, string, bigint, PetStatus
 });
 
 export const petPages = pages(
-  { table: 'pets', columns: COLUMNS, read },
+  { table: 'pets', columns: PET_COLUMNS, read },
   { filters: { categoryId: 'category_id', status: 'status' }, ids: 'id' },
 );
 
-const FIND: Statement = { read, isPipelined: true, text: `SELECT ${COLUMNS} FROM pets WHERE id = $1` };
+const FIND: Statement = { read, isPipelined: true, text: `SELECT ${PET_COLUMNS} FROM pets WHERE id = $1` };
 
 /** The ids ascend in the order of the arrays. */
 const INSERT: Statement = {
   read,
   text: `
-    INSERT INTO pets (name, category_id, status)
-    SELECT name, category_id, status
-    FROM unnest($1::text[], $2::bigint[], $3::text[]) WITH ORDINALITY AS added (name, category_id, status, position)
-    ORDER BY position
-    RETURNING ${COLUMNS}`,
+    INSERT INTO pets (${NEW_PET_COLUMNS}) SELECT ${NEW_PET_COLUMNS}
+    FROM unnest($1::text[], $2::bigint[], $3::text[]) WITH ORDINALITY AS added (${NEW_PET_COLUMNS}, position)
+    ORDER BY position RETURNING ${PET_COLUMNS}`,
 };
 
 /** Conditional update: of concurrent changes exactly one succeeds. The others find the status changed and update nothing. */
 const CHANGE_STATUS: Statement = {
   read,
-  text: `UPDATE pets SET status = $2 WHERE id = $1 AND status = ANY($3::text[]) RETURNING ${COLUMNS}`,
+  text: `UPDATE pets SET status = $2 WHERE id = $1 AND status = ANY($3::text[]) RETURNING ${PET_COLUMNS}`,
 };
 
 /** The animals in the database: prepared statements where speed counts, and TypeORM's repository elsewhere. */
