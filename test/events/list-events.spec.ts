@@ -1,7 +1,12 @@
+import { rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { GivenConfig } from '../../src/app/build';
 import { seedPets } from '../../src/cli/seed.repository';
 import { EventsService } from '../../src/events/events.service';
+import { readCommittedDocument } from '../../src/testing/api-document';
 import { startApp, type TestApp } from '../support/app';
+import { runCli } from '../support/cli';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import type { RequestOptions } from '../support/http';
@@ -51,6 +56,26 @@ describe('GET /v1/events (listEvents)', () => {
     expect(ids).toEqual(ids.toSorted((one, other) => one - other));
     expect(new Set(ids).size).toBe(ids.length);
     expect(await read()).toEqual([]);
+  });
+
+  it('has every member of Pet, as every response and file has it', async () => {
+    const { name, ...example } = JSON.parse(readCommittedDocument()).components.schemas.Pet.example;
+    const sent = { ...example, id: undefined, name, status: 'sold' };
+    const path = `/v1/pets/${(await app.post('/v1/pets', aNewPet())).json.id}`;
+    const responses = [await update(path, sent), await app.post('/v1/pets', sent), await app.get(path)];
+    responses.push(await app.post('/v1/pets/batch', { items: [sent] }));
+    const file = join(tmpdir(), `members-${process.pid}.csv`);
+    for (const args of [
+      ['export', file],
+      ['import', file, '--new-ids'],
+    ])
+      await runCli(['pets', ...args], { DATABASE_URL: app.database.url });
+    rmSync(file);
+    for (const query of ['?limit=20', `/search?q=${name}`, `/search?q=${name}&categoryId=${sent.categoryId}`])
+      responses.push(await app.get(`/v1/pets${query}`));
+    const [, ...events] = (await readerOf(app)()).map(({ data }) => data);
+    const pets = [...responses.flatMap(({ json }) => json), ...events];
+    expect(pets.map((pet) => ({ ...pet, id: undefined }))).toEqual(Array.from({ length: 28 }, () => sent));
   });
 
   it('keeps int64 exactly', async () => {
