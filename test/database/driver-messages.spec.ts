@@ -59,10 +59,12 @@ describe('a statement that the installed driver does not send is 503, by the mes
         const pool = new Pool({ connectionString: database.url, max: 1, connectionTimeoutMillis: 10_000 });
         const client = await pool.connect();
         pool.options.connectionTimeoutMillis = 1;
-        return pool.connect().finally(async () => {
+        try {
+          return await pool.connect();
+        } finally {
           client.release();
           await pool.end();
-        });
+        }
       },
     ],
     ['timeout expired', () => connectTo(() => undefined, { connectionTimeoutMillis: 1 })],
