@@ -40,13 +40,16 @@ export class EventTypeRegistry {
   }
 
   /**
-   * Returns the given types that a key may read; null if all of the store's own are given and it may read each. Types that
-   * no extension declares stay: an instance without an extension, such as one of an earlier version, changes no webhook of it.
+   * Returns the given types that a key may read; null if all of the store's own are given and it may read each.
+   *
+   * @param keepsUndeclared true to return types that no extension declares, too: an instance without an extension, such as
+   *   one of an earlier version, does not know which keys may read them
    */
-  readable({ scopes }: Principal, types: TypeFilter): TypeFilter {
+  readable({ scopes }: Principal, types: TypeFilter, keepsUndeclared = false): TypeFilter {
     const some = types ?? EVENT_TYPES;
-    const isReadable = (type: string) => this.scopesOf(type).some((scope) => scopes.includes(scope));
-    const readable = some.filter((type) => !(type in this.types) || isReadable(type));
+    const readable = some.filter((type) =>
+      type in this.types ? this.scopesOf(type).some((scope) => scopes.includes(scope)) : keepsUndeclared,
+    );
     return readable.length === some.length ? types : readable;
   }
 

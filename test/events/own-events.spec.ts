@@ -176,6 +176,21 @@ describe('the events of an extension', () => {
     await without.close();
   });
 
+  it('leave a webhook that gets another URL from an instance without the extension, which cannot check the key', async () => {
+    const url = 'https://127.0.0.1/own';
+    const { path } = await createWebhook(
+      app,
+      { url, types: ['pet.created', 'clinic.weighed'] },
+      { isDocumented },
+    );
+    const without = await startApp({ webhooksAllowPrivate: true } as object, { beside: app });
+    const typesAfter = async (body: object): Promise<unknown> =>
+      (await without.send('PATCH', path, { key: app.key, body, isDocumented })).json.types;
+    expect(await typesAfter({ url })).toEqual(['pet.created', 'clinic.weighed']);
+    expect(await typesAfter({ url: 'https://127.0.0.1/other' })).toEqual(['pet.created']);
+    await without.close();
+  });
+
   it('are not written while EVENTS_RETENTION_DAYS is 0, and are kept from before the extension was removed', async () => {
     await weigh();
     await settle(app);
