@@ -33,12 +33,14 @@ vm.compileFunction = (code, parameters, { parsingContext, ...options } = {}) =>
  * 22 copy its value to each promise: without an end a sixth of the processor's time.
  */
 const storages = new Set();
-asyncHooks.AsyncLocalStorage = class extends asyncHooks.AsyncLocalStorage {
+class CountedStorage extends asyncHooks.AsyncLocalStorage {
   constructor(...options) {
     super(...options);
     storages.add(this);
   }
-};
+}
+// From Node.js 22 it is a getter: an assignment would have no effect, and no error.
+Object.defineProperty(asyncHooks, 'AsyncLocalStorage', { value: CountedStorage });
 
 /** jest keeps these on the global object of a spec file. The next file must not find them: its errors would be lost. */
 const KEPT_BY_JEST = [
