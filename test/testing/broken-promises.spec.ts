@@ -1,4 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
+import { stringify } from 'lossless-json';
 import { Decimal, Flag, Int64, ListOf, Nested, OneOf, SortedPageQuery, Text } from '../../src';
 import { Int64List } from '../../src/platform/validation/fields';
 import { PetsService } from '../../src/pets';
@@ -12,7 +13,7 @@ import { BODY_MISTAKES } from './support/body-mistakes';
 import { ERROR_MISTAKES } from './support/error-mistakes';
 import { type Mistakes, STORED } from './support/mistake';
 import { DOCUMENT_MISTAKES, LIST_MISTAKES, RESPONSE_MISTAKES } from './support/mistakes';
-import { UNDECORATED_MISTAKES, UNNOTICED_MISTAKES } from './support/unnoticed-mistakes';
+import { OF_ACCOUNT, UNDECORATED_MISTAKES, UNNOTICED_MISTAKES } from './support/unnoticed-mistakes';
 import { TAG_MISTAKES } from './support/tag-mistakes';
 import { sharedServer } from './support/shared-server';
 
@@ -93,6 +94,30 @@ describe('brokenPromises', () => {
     const store = await startTestStore({ extensions, server: sharedServer });
     try {
       expect(await brokenPromises(store)).toEqual([]);
+    } finally {
+      await store.close();
+    }
+  });
+
+  it('does not take events of an account of the tests for those of another account', async () => {
+    const name = 'own-event-items';
+    const items = itemsExtension(name, {
+      ...OF_ACCOUNT,
+      handlers: ['list', 'create', 'get'],
+      hasEvents: true,
+      async create(body, reply, transaction) {
+        const row = await OF_ACCOUNT.create?.call(this, body, reply, transaction);
+        const event = [reply.request.principal.accountId, `${name}.created`, stringify(row)];
+        await this.sql.rows('SELECT record_event($1, $2, $3)', event, transaction);
+        return row;
+      },
+    });
+    const store = await startTestStore({ extensions: [items], server: sharedServer });
+    try {
+      const key = await store.key({ account: 'first' });
+      await store.fetch(`/v1/${name}`, { method: 'POST', key, body: { name: 'North', weight: 5 } });
+      const sentences = await brokenPromises(store, { paths: [`/${name}`] });
+      expect(sentences.filter((each) => each.startsWith('The event'))).toEqual([]);
     } finally {
       await store.close();
     }

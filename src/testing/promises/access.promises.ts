@@ -66,8 +66,8 @@ export const accessPromises: Promises = {
   },
 };
 
-/** It has no resources. A mistake is likely to name the first account. */
-export const FIRST_ACCOUNT = 'first';
+/** It has no resources, also if tests have used the store. A mistake is likely to name the first account. */
+export const FIRST_ACCOUNT = 'brokenPromises: no resources';
 
 /** Promises that need keys of other accounts. */
 export const accountPromises: Promises = {

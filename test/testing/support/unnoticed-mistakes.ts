@@ -53,7 +53,7 @@ async function listWhere(items: Items, condition: string, { limit, cursor }: Sor
 let slowResponses = 0;
 
 /** Items that have their account as note. */
-const OF_ACCOUNT: Changes = {
+export const OF_ACCOUNT: Changes = {
   create(body, reply, transaction) {
     const note = String(reply.request.principal.accountId);
     return this.insert({ ...body, note }, transaction);
