@@ -16,6 +16,9 @@ import {
 /** A request of a worker, as the parameters of `Limits`. */
 type Question = readonly [kind: 'take' | 'look', owner: string, limits: OwnerLimits, keyId?: string];
 
+/** A decision, or why there is none. Each question has its own: a batch that failed would count the others again. */
+type Answer = (Decision & Standing) | { readonly error: string };
+
 const QUESTIONS = 'limits';
 const MAX_WAIT_MS = 5 * SECOND_MS;
 /** Owners whose windows a worker shows on responses that are not counted. */
@@ -24,7 +27,7 @@ const MAX_KNOWN = 10_000;
 /** The counters of a worker: the primary process decides on the requests of one turn of the event loop in one message. */
 export class PrimaryStore extends RateLimitStore implements Pick<Limits, 'take' | 'look'> {
   private readonly latest = new LRUCache<string, Counters>({ max: MAX_KNOWN });
-  private readonly asked: Batches<Question, Decision & Standing>;
+  private readonly asked: Batches<Question, Answer>;
 
   constructor(clock: Clock, primary: Channel) {
     super(clock);
@@ -49,6 +52,7 @@ export class PrimaryStore extends RateLimitStore implements Pick<Limits, 'take' 
 
   private async ask(...question: Question): Promise<Decision & Standing> {
     const answer = await this.asked.add(question);
+    if ('error' in answer) throw new Error(answer.error);
     const { minute, day } = answer.windows;
     this.latest.set(question[1], { minute: counterOf(minute), day: counterOf(day) });
     return answer;
@@ -57,10 +61,9 @@ export class PrimaryStore extends RateLimitStore implements Pick<Limits, 'take' 
 
 /** Answers the questions of a worker. */
 export function decideFor(worker: Channel, limits: Limits): void {
+  const decide = async ([kind, owner, of, keyId]: Question) => limits[kind](owner, of, keyId ?? undefined);
   worker.handle(QUESTIONS, (questions: readonly Question[]) =>
-    Promise.all(
-      questions.map(async ([kind, owner, of, keyId]) => limits[kind](owner, of, keyId ?? undefined)),
-    ),
+    Promise.all(questions.map((each) => decide(each).catch((error: unknown) => ({ error: String(error) })))),
   );
 }
 
