@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { lockedBefore, Sql } from '../platform/database/sql';
 import type { PetStatus } from './pet-status';
 import type { Pet } from './pets.dto';
-import { PET_COLUMNS } from './pets.repository';
+import { NEW_PET_COLUMNS, PET_COLUMNS } from './pets.repository';
 
 /** The most words, or animals of a category, that a search looks at. */
 export const MAX_READ = 400;
@@ -69,7 +69,7 @@ const READ = `
   SELECT pet.* FROM ${lockedBefore('pets')} (
     SELECT at.*, named.*,
       ${BYTES} OVER (ORDER BY at.word, at.size, at.pet_id ROWS UNBOUNDED PRECEDING) AS bytes
-    FROM (${WORDS}) AS at, LATERAL (SELECT * FROM pets WHERE id = at.pet_id AND ${FILTER} LIMIT 1) AS named
+    FROM (${WORDS}) AS at, LATERAL (SELECT id, ${NEW_PET_COLUMNS} FROM pets WHERE id = at.pet_id AND ${FILTER} LIMIT 1) AS named
   ) AS at ON false LEFT JOIN LATERAL (
     SELECT ${PET_COLUMNS}, found.word, found.size
     FROM (SELECT pet_search_text(at.name) AS text OFFSET 0) AS named, LATERAL (
@@ -93,7 +93,7 @@ const READ = `
 const READ_CATEGORY = `
   SELECT ${PET_COLUMNS}, CASE WHEN bytes <= $3 THEN pet_search_text(name) END AS text
   FROM (
-    SELECT *, ${BYTES} OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS bytes FROM pets
+    SELECT id, ${NEW_PET_COLUMNS}, ${BYTES} OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS bytes FROM pets
     WHERE category_id = $1 AND ($2::text[] IS NULL OR status = ANY ($2)) ORDER BY id LIMIT ${MAX_READ}
   ) AS read ORDER BY id`;
 

@@ -247,6 +247,15 @@ describe('GET /v1/pets/search (searchPets)', () => {
     await busy.close();
   });
 
+  it('finds animals during an update whose migration has added columns, also with names that the statements use', async () => {
+    await app.post('/v1/pets', aNewPet({ name: 'Rex', categoryId: 7 }), { key });
+    const names = ['word', 'size', 'bytes', 'text', 'pet_id'];
+    await app.database.query(`ALTER TABLE pets ${names.map((name) => `ADD ${name} text`).join(', ')}`);
+    expect(await namesFor('rex')).toEqual(['Rex']);
+    expect(await namesFor('rex', '&categoryId=7')).toEqual(['Rex']);
+    await app.database.query(`ALTER TABLE pets ${names.map((name) => `DROP ${name}`).join(', ')}`);
+  });
+
   it('403 without the scope pets:read; 405 for POST with Allow; 404 for another method of an animal', async () => {
     const { key: other } = await app.createKey({ scopes: ['orders:read'] });
     expectError(await app.get('/v1/pets/search?q=a', { key: other }), 403, 'insufficient_scope');
