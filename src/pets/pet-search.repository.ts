@@ -30,7 +30,7 @@ export interface FoundPet {
   readonly place: Place;
 }
 
-/** The place of an animal among those of a range. */
+/** The rank of an animal in a search: by its word, then by the number of words of its name, then by its id. */
 export interface Place {
   readonly word: string;
   readonly size: number;

@@ -6,7 +6,7 @@ import type { Config } from '../../platform/config/config';
 import { serveStatic } from '../../platform/entity-tags/static-content';
 import { siteOf } from '../../platform/errors/problem-details';
 import { baseUrlOf } from './document';
-import { escapeHtml, pageOf } from './pages';
+import { escapeHtml, GUIDE_PAGE, pageOf } from './pages';
 
 const FOLDER = join(__dirname, '..', '..', '..', 'docs');
 
@@ -49,7 +49,7 @@ export function serveGuide(fastify: FastifyInstance, config: Config): void {
     const links = documents.map((each) => ({ href: root + each.path, name: each.title }));
     const texts = { root, title, links, docs: config.docsEnabled ? [{}] : [] };
     serveStatic(fastify, `/${path}`, () => {
-      const [headers, html] = pageOf('guide-page.html', texts);
+      const [headers, html] = pageOf(GUIDE_PAGE, texts);
       // A text of the document may have the special patterns of `replace`.
       return [headers, html.replace('<!-- document -->', () => render(named(text), root))];
     });

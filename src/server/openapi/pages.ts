@@ -18,8 +18,15 @@ import { slimDocument } from './slim-document';
 
 const PACKAGE_FOLDER = dirname(require.resolve('swagger-ui-dist/package.json'));
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
-const STYLE = readFileSync(join(__dirname, 'pages.css'), 'utf8');
-const ICON = readFileSync(join(__dirname, 'icon.svg'), 'utf8').trim();
+/** Read at the start: a later version may replace the files. */
+const read = (file: string): string => readFileSync(join(__dirname, file), 'utf8');
+const STYLE = read('pages.css');
+const ICON = read('icon.svg').trim();
+const FRONT_PAGE = read('front-page.html');
+const PROBLEM_PAGE = read('problem-page.html');
+const PROBLEMS = read('problems.html');
+const SWAGGER_UI = read('swagger-ui.html');
+export const GUIDE_PAGE = read('guide-page.html');
 
 /** The files of `swagger-ui-dist` that the page loads. Only these are served. */
 const ASSETS = [
@@ -43,7 +50,7 @@ export function serveIcon(fastify: FastifyInstance): void {
 /** Serves Swagger UI at `/docs`, without a key and from memory. */
 export function serveSwaggerUi(fastify: FastifyInstance, document: OpenAPIObject, codes: Codes): void {
   const urls = (document.servers ?? []).map(({ url }) => url);
-  serveStatic(fastify, '/docs', () => pageOf('swagger-ui.html', {}, urls));
+  serveStatic(fastify, '/docs', () => pageOf(SWAGGER_UI, {}, urls));
   // Relative, so that it also works behind a proxy that adds a prefix.
   fastify.get('/docs/', { config: { public: true } }, (_request, reply) => reply.redirect('../docs'));
   for (const [name, type] of ASSETS) {
@@ -82,7 +89,7 @@ export function serveFrontPage(
     groups: Array.from(groups, ([name, operations]) => ({ name, operations })),
     agents: mcpEnabled ? [{}] : [],
   };
-  serveStatic(fastify, '/', () => pageOf('front-page.html', texts, [base]));
+  serveStatic(fastify, '/', () => pageOf(FRONT_PAGE, texts, [base]));
 }
 
 /** Returns the address of an operation in Swagger UI. */
@@ -102,7 +109,7 @@ export function serveProblemPages(
   codes: Codes,
 ): void {
   const docs = docsEnabled ? [{}] : [];
-  serveStatic(fastify, '/problems', () => pageOf('problems.html', { docs, codes: codes.map(rowOf) }));
+  serveStatic(fastify, '/problems', () => pageOf(PROBLEMS, { docs, codes: codes.map(rowOf) }));
   // 499 has no reason phrase.
   const statuses = [...Object.keys(STATUS_CODES), '499'].map(Number).filter(isClientError);
   const when = 'an operation rejects the request for a reason of its own';
@@ -120,7 +127,7 @@ export function serveProblemPages(
         .map(({ id, link }) => ({ id, link }));
     const make = () => {
       const texts = { ...rowOf(each), docs, ...placesOf(placesIf(true), placesIf(false)) };
-      return pageOf('problem-page.html', texts);
+      return pageOf(PROBLEM_PAGE, texts);
     };
     pages.set(each.code, new StaticContent(make));
   }
@@ -164,7 +171,7 @@ interface Texts {
 }
 
 /**
- * Reads an HTML page of this folder. Its content security policy (CSP 3) allows the page's own inline styles and scripts
+ * Makes an HTML page. Its content security policy (CSP 3) allows the page's own inline styles and scripts
  * by hash, and files of this origin. It forbids other inline code, eval, frames and other hosts.
  *
  * @param texts replace `{{name}}` by name, escaped for HTML, and {{`name`}} with its code marks; a list repeats
@@ -172,11 +179,11 @@ interface Texts {
  * @param connectTo base URLs to which the page's scripts may send requests; a path is one of this origin
  */
 export function pageOf(
-  file: string,
+  template: string,
   texts: Texts,
   connectTo: readonly string[] = [],
 ): [headers: { 'Content-Type': string }, html: string] {
-  const html = readFileSync(join(__dirname, file), 'utf8')
+  const html = template
     .replace('/* pages.css */', () => STYLE)
     // The indentation is a quarter of a page, and comments help no browser; in a `<pre>` they are text.
     .replaceAll(/<pre.*?<\/pre>|^ +(?:\/\/ [^\n]*\n|\/\*\*? [^\n]*\*\/\n)?/gms, (part) =>
