@@ -13,7 +13,7 @@ describe('a statement that the installed driver does not send is 503, by the mes
   afterAll(() => database.drop());
 
   const clientOf = async (): Promise<Client> => {
-    const client = new Client({ connectionString: database.url });
+    const client = new Client({ connectionString: database.directUrl });
     await client.connect();
     return client;
   };
@@ -48,7 +48,7 @@ describe('a statement that the installed driver does not send is 503, by the mes
     [
       'Cannot use a pool after calling end on the pool',
       async () => {
-        const pool = new Pool({ connectionString: database.url });
+        const pool = new Pool({ connectionString: database.directUrl });
         await pool.end();
         return pool.query('SELECT 1');
       },
@@ -56,7 +56,7 @@ describe('a statement that the installed driver does not send is 503, by the mes
     [
       'timeout exceeded when trying to connect',
       async () => {
-        const pool = new Pool({ connectionString: database.url, max: 1, connectionTimeoutMillis: 10_000 });
+        const pool = new Pool({ connectionString: database.directUrl, max: 1, connectionTimeoutMillis: 10_000 });
         const client = await pool.connect();
         pool.options.connectionTimeoutMillis = 1;
         try {
