@@ -56,7 +56,11 @@ describe('a statement that the installed driver does not send is 503, by the mes
     [
       'timeout exceeded when trying to connect',
       async () => {
-        const pool = new Pool({ connectionString: database.directUrl, max: 1, connectionTimeoutMillis: 10_000 });
+        const pool = new Pool({
+          connectionString: database.directUrl,
+          max: 1,
+          connectionTimeoutMillis: 10_000,
+        });
         const client = await pool.connect();
         pool.options.connectionTimeoutMillis = 1;
         try {
