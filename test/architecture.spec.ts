@@ -174,16 +174,18 @@ describe('the architecture', () => {
     ]);
   });
 
-  it('has no file in platform that only app and server import', () => {
+  it('has no file in platform that only the service or only the command line imports', () => {
     const own = files.filter(({ path }) => path.startsWith('platform/'));
-    const ofServer = own.filter(({ path }) => {
+    const ofOthers = own.filter(({ path }) => {
       const name = path.replace(/\.ts$/, '');
       const importing = files.filter(({ imports }) =>
         imports.some((to) => to === name || `${to}/index` === name),
       );
-      return importing.every((file) => ['app', 'main', 'server'].includes(folderOf(file.path)));
+      return [['app', 'main', 'server'], ['cli']].some((users) =>
+        importing.every((file) => users.includes(folderOf(file.path))),
+      );
     });
-    expect(ofServer.map(({ path }) => path)).toEqual([]);
+    expect(ofOthers.map(({ path }) => path)).toEqual([]);
   });
 
   it('has no circle between folders', () => {
@@ -211,7 +213,7 @@ describe('the architecture', () => {
     expect([...new Set(readers)]).toEqual(['platform/config']);
   });
 
-  it('builds queries in repositories, migrations and the database folder only', () => {
+  it('builds queries in repositories, migrations, backups and the database folder only', () => {
     const builders = files.filter(({ text }) =>
       /\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|LOCK TABLE)\b|createQueryBuilder/.test(text),
     );
@@ -219,6 +221,7 @@ describe('the architecture', () => {
       ({ path }) =>
         !path.endsWith('.repository.ts') &&
         !path.includes('/migrations/') &&
+        !path.startsWith('cli/backup/') &&
         !['platform/database', 'embedded-postgres'].includes(folderOf(path)),
     );
     expect(others.map(({ path }) => path)).toEqual([]);

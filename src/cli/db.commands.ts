@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { version } from '../app/store';
-import { backupDatabase, type CopiedTable } from '../platform/database/backup/backup-database';
-import { restoreDatabase } from '../platform/database/backup/restore-database';
+import { backupDatabase, type CopiedTable } from './backup/backup-database';
+import { restoreDatabase } from './backup/restore-database';
 import { migrate, migrationStates, revert } from '../platform/database/migrate';
 import type { CommandContext } from './context';
 import type { OutputCommand } from './output';

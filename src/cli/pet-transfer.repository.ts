@@ -7,7 +7,7 @@ import { type Client, escapeLiteral } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { NEW_PET_COLUMNS, PET_COLUMNS } from '../pets';
 import { recordAudit } from '../platform/database/audit';
-import { countLines } from '../platform/database/backup/backup-database';
+import { countLines } from './backup/backup-database';
 import { openConnection } from '../platform/database/data-source';
 import { WITHOUT_TIMEOUTS } from '../platform/database/migrate';
 import { codeOf, UserError } from '../platform/errors/user-error';

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Command, Option } from 'commander';
-import { rejectExisting, writeWholeFile } from '../platform/database/backup/whole-file';
+import { rejectExisting, writeWholeFile } from './backup/whole-file';
 import type { CommandContext } from './context';
 import type { OutputCommand } from './output';
 import { PET_FORMATS, PetFile, type PetFormat } from './pet-file';

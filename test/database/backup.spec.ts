@@ -155,7 +155,7 @@ describe('a backup', () => {
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('leaves no file after %s', async (signal) => {
     const program = `
-      const { writeWholeFile } = require('./src/platform/database/backup/whole-file');
+      const { writeWholeFile } = require('./src/cli/backup/whole-file');
       setInterval(() => undefined, 1_000);
       void writeWholeFile(process.env.FILE, () => new Promise(() => undefined));`;
     const { child, ended } = runProgram(program, { FILE: folder.file('ended') });

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { backupDatabase } from '../../src/platform/database/backup/backup-database';
+import { backupDatabase } from '../../src/cli/backup/backup-database';
 import { migrate } from '../../src/platform/database/migrate';
 import { createDatabase } from '../support/database';
 import { lockWaits } from '../support/lock-waits';

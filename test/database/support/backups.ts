@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { userMessage } from '../../../src/app/user-message';
-import { backupDatabase } from '../../../src/platform/database/backup/backup-database';
-import { restoreDatabase } from '../../../src/platform/database/backup/restore-database';
+import { backupDatabase } from '../../../src/cli/backup/backup-database';
+import { restoreDatabase } from '../../../src/cli/backup/restore-database';
 import { schemaConfig } from '../../support/schema-config';
 import type { TestDatabase } from '../../support/database';
 

@@ -2,10 +2,10 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
-import { announced, openConnection } from '../data-source';
-import { WITHOUT_TIMEOUTS } from '../migrate';
-import { type AppliedMigration, readApplied } from '../schema-states';
-import { UserError } from '../../errors/user-error';
+import { announced, openConnection } from '../../platform/database/data-source';
+import { WITHOUT_TIMEOUTS } from '../../platform/database/migrate';
+import { type AppliedMigration, readApplied } from '../../platform/database/schema-states';
+import { UserError } from '../../platform/errors/user-error';
 import { rejectExisting, writeWholeFile } from './whole-file';
 
 /**

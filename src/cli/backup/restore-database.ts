@@ -13,7 +13,7 @@ import {
   FORMAT,
   FORMAT_VERSION,
 } from './backup-database';
-import { isDatabaseUnavailable } from '../database-errors';
+import { isDatabaseUnavailable } from '../../platform/database/database-errors';
 import {
   applyMigrations,
   bringUpToDate,
@@ -22,9 +22,9 @@ import {
   rejectUsed,
   type SchemaConfig,
   WITHOUT_EVENTS,
-} from '../migrate';
-import { readApplied } from '../schema-states';
-import { UserError } from '../../errors/user-error';
+} from '../../platform/database/migrate';
+import { readApplied } from '../../platform/database/schema-states';
+import { UserError } from '../../platform/errors/user-error';
 
 /**
  * Restores a backup to an empty database, in one transaction: the schema by the backup's migrations, every table by
