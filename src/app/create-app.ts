@@ -26,14 +26,14 @@ import { Metrics, serveMetrics } from '../server/metrics';
 import { codesOf } from '../server/openapi/codes';
 import { createDocument } from '../server/openapi/document';
 import { serveCollection } from '../server/openapi/collection';
-import { serveGuide } from '../server/openapi/guide';
+import { serveGuide } from '../server/pages/guide';
 import {
   serveDocument,
   serveFrontPage,
   serveIcon,
   serveProblemPages,
   serveSwaggerUi,
-} from '../server/openapi/pages';
+} from '../server/pages/pages';
 import { addResponseSchemas } from '../server/openapi/schemas';
 import { ProtocolErrors } from '../server/protocol-errors';
 import { RequestLog } from '../server/request-log';

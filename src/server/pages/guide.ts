@@ -5,7 +5,7 @@ import { Marked, type RendererObject } from 'marked';
 import type { Config } from '../../platform/config/config';
 import { serveStatic } from '../../platform/entity-tags/static-content';
 import { siteOf } from '../../platform/errors/problem-details';
-import { baseUrlOf } from './document';
+import { baseUrlOf } from '../openapi/document';
 import { escapeHtml, GUIDE_PAGE, pageOf } from './pages';
 
 const FOLDER = join(__dirname, '..', '..', '..', 'docs');

@@ -11,22 +11,24 @@ import { codeOfStatus, isClientError } from '../../platform/errors/api-error';
 import { JSON_TYPE } from '../../platform/errors/media-types';
 import { platformErrors } from '../../platform/errors/platform.errors';
 import { titleOf } from '../../platform/errors/problem-details';
-import { type Codes, operationsOf, rejectedCodes } from './codes';
-import { API_TITLE, API_VERSION, jsonText, yamlText } from './document';
+import { type Codes, operationsOf, rejectedCodes } from '../openapi/codes';
+import { API_TITLE, API_VERSION, jsonText, yamlText } from '../openapi/document';
 import { fixOf, guidePartOf } from './fixes';
-import { slimDocument } from './slim-document';
+import { slimDocument } from '../openapi/slim-document';
 
 const PACKAGE_FOLDER = dirname(require.resolve('swagger-ui-dist/package.json'));
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
 /** Read at the start: a later version may replace the files. */
 const read = (file: string): string => readFileSync(join(__dirname, file), 'utf8');
-const STYLE = read('pages.css');
+/** Reads a page with the styles and scripts that its comments name. */
+const readPage = (file: string): string =>
+  read(file).replaceAll(/\/\* (\S+\.(?:css|js)) \*\//g, (_, part: string) => read(part));
 const ICON = read('icon.svg').trim();
-const FRONT_PAGE = read('front-page.html');
-const PROBLEM_PAGE = read('problem-page.html');
-const PROBLEMS = read('problems.html');
-const SWAGGER_UI = read('swagger-ui.html');
-export const GUIDE_PAGE = read('guide-page.html');
+const FRONT_PAGE = readPage('front-page.html');
+const PROBLEM_PAGE = readPage('problem-page.html');
+const PROBLEMS = readPage('problems.html');
+const SWAGGER_UI = readPage('swagger-ui.html');
+export const GUIDE_PAGE = readPage('guide-page.html');
 
 /** The files of `swagger-ui-dist` that the page loads. Only these are served. */
 const ASSETS = [
@@ -58,7 +60,7 @@ export function serveSwaggerUi(fastify: FastifyInstance, document: OpenAPIObject
     serveStatic(fastify, `/docs/${name}`, () => [{ 'Content-Type': type }, readFileSync(file)]);
   }
   // Swagger UI requests no document. JSON is JavaScript.
-  const script = () => `const slimDocument = ${jsonText(slimDocument(document, codes))}`;
+  const script = () => `var slimDocument = ${jsonText(slimDocument(document, codes))}`;
   serveStatic(fastify, '/docs/slim-document.js', () => [{ 'Content-Type': JAVASCRIPT }, script()]);
 }
 
@@ -183,12 +185,10 @@ export function pageOf(
   texts: Texts,
   connectTo: readonly string[] = [],
 ): [headers: { 'Content-Type': string }, html: string] {
-  const html = template
-    .replace('/* pages.css */', () => STYLE)
-    // The indentation is a quarter of a page, and comments help no browser; in a `<pre>` they are text.
-    .replaceAll(/<pre.*?<\/pre>|^ +(?:\/\/ [^\n]*\n|\/\*\*? [^\n]*\*\/\n)?/gms, (part) =>
-      part.startsWith('<') ? part : '',
-    );
+  // The indentation is a quarter of a page, and comments help no browser; in a `<pre>` they are text.
+  const html = template.replaceAll(/<pre.*?<\/pre>|^ *(?:\/\/ [^\n]*\n|\/\*.*?\*\/\n)?/gms, (part) =>
+    part.startsWith('<') ? part : '',
+  );
   const icon = `data:image/svg+xml,${ICON.replaceAll(/[<>#]/g, encodeURIComponent)}`;
   const page = fill(html, { api: API_TITLE, version: API_VERSION, icon, ...texts });
   const origins = connectTo.filter((url) => URL.canParse(url)).map((url) => new URL(url).origin);
