@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join, relative, sep } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiKeysService, KEY_DAYS } from '../accounts';
-import type { StandardOutput } from '../server/standard-output';
+import type { StandardOutput } from '../server/logging/standard-output';
 import type { Config } from '../platform/config/config';
 import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
 import { Clock } from '../platform/runtime/clock';

@@ -2,14 +2,14 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { prefixOf } from '../accounts';
 import { createApp, requireIndexes } from './create-app';
 import { checkExtensions } from './extension-checks';
-import { StandardOutput } from '../server/standard-output';
+import { StandardOutput } from '../server/logging/standard-output';
 import { createStore, type Store } from './store';
 import { type Config, readConfig } from '../platform/config/config';
 import { DatabaseModule } from '../platform/database/database.module';
 import { migrate } from '../platform/database/migrate';
 import { type OpenDatabase, openDatabase } from '../platform/database/open-database';
 import type { ExtensionModule } from '../platform/extension/extension';
-import { createLogger, type LogStream } from '../server/logger';
+import { createLogger, type LogStream } from '../server/logging/logger';
 import type { Clock } from '../platform/runtime/clock';
 import type { Workers } from '../server/workers';
 

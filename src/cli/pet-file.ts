@@ -9,7 +9,7 @@ import { Int64 } from '../platform/validation/fields';
 import { MAX_INT64 } from '../platform/validation/int64';
 import { QuickDto, validatedFields } from '../platform/validation/declare-field';
 import { ApiValidationPipe } from '../platform/validation/validation.pipe';
-import { parseJson } from '../server/json-body.guard';
+import { parseJson } from '../server/http/json-body.guard';
 
 export const PET_FORMATS = ['csv', 'jsonl'] as const;
 export type PetFormat = (typeof PET_FORMATS)[number];

@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Connections } from './connections';
+import { Connections } from './http/connections';
 
 /** The times of the steps below. A request may be under way for `quietMs`, and wait for the database for `drainMs`. */
 const LIMITS = { noticeMs: 200, quietMs: 500, drainMs: 9_000 };

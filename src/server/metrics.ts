@@ -10,9 +10,9 @@ import { JSON_TYPE } from '../platform/errors/media-types';
 import { platformErrors } from '../platform/errors/platform.errors';
 import { listenError } from '../platform/errors/user-error';
 import { channelToPrimary } from '../platform/runtime/channel';
-import type { Logger } from './logger';
-import type { Connections } from './connections';
-import { routeOf } from './request-log';
+import type { Logger } from './logging/logger';
+import type { Connections } from './http/connections';
+import { routeOf } from './logging/request-log';
 import type { Workers } from './workers';
 
 /** One Prometheus may collect from many services. */

@@ -8,7 +8,7 @@ import { type Config, WORKER_MARK } from '../platform/config/config';
 import { UserError } from '../platform/errors/user-error';
 import { Channel } from '../platform/runtime/channel';
 import { SECOND_MS } from '../platform/runtime/time';
-import type { LogStream } from './logger';
+import type { LogStream } from './logging/logger';
 
 type MetricList = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 

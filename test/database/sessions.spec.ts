@@ -2,7 +2,7 @@ import { Pool } from 'pg';
 import { DataSource } from 'typeorm';
 import { BoundedClient } from '../../src/platform/database/data-source';
 import { Sql } from '../../src/platform/database/sql';
-import { toApiError } from '../../src/server/error.filter';
+import { toApiError } from '../../src/server/http/error.filter';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { poolOf } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { DataSource } from 'typeorm';
-import { createLogger } from '../../src/server/logger';
-import { Connections } from '../../src/server/connections';
+import { createLogger } from '../../src/server/logging/logger';
+import { Connections } from '../../src/server/http/connections';
 import { Metrics } from '../../src/server/metrics';
-import { readable, StandardOutput } from '../../src/server/standard-output';
+import { readable, StandardOutput } from '../../src/server/logging/standard-output';
 
 const MEBIBYTE = 1024 * 1024;
 const LINE_BYTES = 256;
@@ -134,7 +134,7 @@ describe('standard output', () => {
     const reader = openFile(path, constants.O_RDONLY);
     const fd = openFile(path, constants.O_WRONLY);
     const script = `
-      const output = new (require('./src/server/standard-output').StandardOutput)();
+      const output = new (require('./src/server/logging/standard-output').StandardOutput)();
       require('node:child_process').spawnSync('true', { stdio: 'inherit' });
       output.write('x'.repeat(${MEBIBYTE}));
       output.flush().then(() => process.exit(7));`;

@@ -5,7 +5,7 @@ import { ApiKeysService } from '../../src/accounts';
 import { createApp } from '../../src/app/create-app';
 import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
-import { createLogger } from '../../src/server/logger';
+import { createLogger } from '../../src/server/logging/logger';
 import { RateLimitStore } from '../../src/rate-limit';
 import { Persistence } from '../../src/rate-limit/persistence';
 import { poolOf } from '../failure/support/pool';

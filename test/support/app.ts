@@ -8,7 +8,7 @@ import type { Extension } from '../../src/platform/extension/extension';
 import { ApiKeysService, type KeyRequest } from '../../src/accounts';
 import { type Config, readConfig } from '../../src/platform/config/config';
 import { migrate } from '../../src/platform/database/migrate';
-import { createLogger } from '../../src/server/logger';
+import { createLogger } from '../../src/server/logging/logger';
 import { TestClock } from './clock';
 import { createDatabase, hasPreparedStatements, type TestDatabase } from './database';
 import { type HttpResponse, type RequestOptions, send } from './http';

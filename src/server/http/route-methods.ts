@@ -4,10 +4,10 @@ import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyRequest, RouteOptions } from 'fastify';
 import createRouter from 'find-my-way';
-import type { ApiError } from '../platform/errors/api-error';
-import { methodNotAllowed, platformErrors } from '../platform/errors/platform.errors';
-import { ANY_KEY, declareScope } from '../platform/api-docs/required-scopes';
-import { GUARDED, routeFacts } from '../platform/routes/route-facts';
+import type { ApiError } from '../../platform/errors/api-error';
+import { methodNotAllowed, platformErrors } from '../../platform/errors/platform.errors';
+import { ANY_KEY, declareScope } from '../../platform/api-docs/required-scopes';
+import { GUARDED, routeFacts } from '../../platform/routes/route-facts';
 import { decodedPath, TARGET_LIMIT_BYTES } from './target';
 
 /** Knows the methods of every address, by the router that Fastify uses. */

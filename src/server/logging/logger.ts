@@ -1,6 +1,6 @@
 import { format } from 'node:util';
 import { type Logger as PinoLogger, pino } from 'pino';
-import type { Config } from '../platform/config/config';
+import type { Config } from '../../platform/config/config';
 
 export type Logger = PinoLogger & { readonly droppedLines: () => number };
 

@@ -1,11 +1,11 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CONFIG, type Config } from '../platform/config/config';
-import { isDatabaseUnavailable, OutcomeUnknownError } from '../platform/database/database-errors';
-import type { ApiError } from '../platform/errors/api-error';
-import { addVary, JSON_TYPE, prefersProblem, PROBLEM_TYPE } from '../platform/errors/media-types';
-import { fromNestException, platformErrors } from '../platform/errors/platform.errors';
-import { problemDetails, problemPages } from '../platform/errors/problem-details';
+import { CONFIG, type Config } from '../../platform/config/config';
+import { isDatabaseUnavailable, OutcomeUnknownError } from '../../platform/database/database-errors';
+import type { ApiError } from '../../platform/errors/api-error';
+import { addVary, JSON_TYPE, prefersProblem, PROBLEM_TYPE } from '../../platform/errors/media-types';
+import { fromNestException, platformErrors } from '../../platform/errors/platform.errors';
+import { problemDetails, problemPages } from '../../platform/errors/problem-details';
 import { RouteMethods } from './route-methods';
 
 /** Writes the Error body for every thrown value, and logs the cause of 500 and 503. */

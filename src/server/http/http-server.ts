@@ -1,10 +1,10 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
-import type { Config } from '../platform/config/config';
+import type { Config } from '../../platform/config/config';
 import type { Connections } from './connections';
-import type { Logger } from './logger';
-import { SECOND_MS } from '../platform/runtime/time';
-import { requestId, type RequestLog } from './request-log';
+import type { Logger } from '../logging/logger';
+import { SECOND_MS } from '../../platform/runtime/time';
+import { requestId, type RequestLog } from '../logging/request-log';
 import { rewriteTarget, TARGET_LIMIT_BYTES } from './target';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;

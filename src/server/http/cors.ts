@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { responseHeaders } from '../platform/api-docs/header-catalogue';
-import { platformCodes } from '../platform/errors/platform.errors';
+import { responseHeaders } from '../../platform/api-docs/header-catalogue';
+import { platformCodes } from '../../platform/errors/platform.errors';
 import { framingError } from './framing';
 import type { RouteMethods } from './route-methods';
 

@@ -2,7 +2,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Handler } from './http-server';
-import type { Logger } from './logger';
+import type { Logger } from '../logging/logger';
 
 /**
  * The time for the requests of one turn of the event loop. Node accepts one connection for each turn, so a shorter time

@@ -2,11 +2,11 @@ import { type IncomingMessage, METHODS } from 'node:http';
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type DuplicateKeyInfo, parse } from 'lossless-json';
-import { CONFIG, type Config } from '../platform/config/config';
-import { ApiError } from '../platform/errors/api-error';
-import { platformErrors } from '../platform/errors/platform.errors';
-import { inBody } from '../platform/errors/problem-details';
-import { integralValue } from '../platform/validation/int64';
+import { CONFIG, type Config } from '../../platform/config/config';
+import { ApiError } from '../../platform/errors/api-error';
+import { platformErrors } from '../../platform/errors/platform.errors';
+import { inBody } from '../../platform/errors/problem-details';
+import { integralValue } from '../../platform/validation/int64';
 import { countHeader } from './framing';
 
 /** The methods whose body has a meaning. A GET, HEAD or DELETE may have one, which is ignored (RFC 9110, 9.3). */

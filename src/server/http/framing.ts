@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
-import type { ApiError } from '../platform/errors/api-error';
-import { platformErrors } from '../platform/errors/platform.errors';
+import type { ApiError } from '../../platform/errors/api-error';
+import { platformErrors } from '../../platform/errors/platform.errors';
 import { sendError } from './error.filter';
 import { TARGET_LIMIT_BYTES } from './target';
 

@@ -1,8 +1,8 @@
 import { open } from 'node:fs/promises';
 import { devNull } from 'node:os';
 import { Injectable } from '@nestjs/common';
-import { PeriodicWork } from '../platform/runtime/periodic-work';
-import { SECOND_MS } from '../platform/runtime/time';
+import { PeriodicWork } from '../../platform/runtime/periodic-work';
+import { SECOND_MS } from '../../platform/runtime/time';
 
 /** Warns when the limit of open files is reached. Node.js then closes new connections, and tells nothing of it. */
 @Injectable()

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { entityTagOf, isNotModified, serializeJson } from '../platform/entity-tags/entity-tag';
-import { JSON_TYPE } from '../platform/errors/media-types';
-import { requireOnce } from '../platform/idempotency/idempotent.decorator';
-import { linksOf, Page } from '../platform/paging/page';
-import { resourceUrl, setLocation } from '../platform/routes/resource-url';
-import type { PathParams } from '../platform/routes/route-facts';
+import { entityTagOf, isNotModified, serializeJson } from '../../platform/entity-tags/entity-tag';
+import { JSON_TYPE } from '../../platform/errors/media-types';
+import { requireOnce } from '../../platform/idempotency/idempotent.decorator';
+import { linksOf, Page } from '../../platform/paging/page';
+import { resourceUrl, setLocation } from '../../platform/routes/resource-url';
+import type { PathParams } from '../../platform/routes/route-facts';
 import type { Connections } from './connections';
 import { isApiPath } from './target';
 

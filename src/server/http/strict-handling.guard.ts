@@ -1,18 +1,18 @@
 import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { findOperation } from '../platform/api-docs/operation.decorator';
-import { ApiError } from '../platform/errors/api-error';
-import { validationFailed } from '../platform/errors/platform.errors';
+import { findOperation } from '../../platform/api-docs/operation.decorator';
+import { ApiError } from '../../platform/errors/api-error';
+import { validationFailed } from '../../platform/errors/platform.errors';
 import {
   asSentence,
   firstProblems,
   inBody,
   MAX_PROBLEMS,
   type Problem,
-} from '../platform/errors/problem-details';
-import { isGivenOnce, isObject, validatedFields } from '../platform/validation/declare-field';
-import { ApiValidationPipe } from '../platform/validation/validation.pipe';
+} from '../../platform/errors/problem-details';
+import { isGivenOnce, isObject, validatedFields } from '../../platform/validation/declare-field';
+import { ApiValidationPipe } from '../../platform/validation/validation.pipe';
 
 /** The first preference of this name counts (RFC 7240, section 2). */
 const HANDLING = /(?:^|,)\s*handling\s*=\s*"?(\w*)/i;

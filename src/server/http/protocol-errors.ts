@@ -3,13 +3,13 @@ import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
-import type { ApiError } from '../platform/errors/api-error';
-import { methodNotAllowed, platformErrors } from '../platform/errors/platform.errors';
+import type { ApiError } from '../../platform/errors/api-error';
+import { methodNotAllowed, platformErrors } from '../../platform/errors/platform.errors';
 import { contentOf } from './error.filter';
 import type { Connection, Connections } from './connections';
 import { breakBody } from './json-body.guard';
-import type { Metrics } from './metrics';
-import { REQUEST } from './request-log';
+import type { Metrics } from '../metrics';
+import { REQUEST } from '../logging/request-log';
 import { COMMON_HEADERS, type LimitHeaders } from './response-headers';
 import type { RouteMethods } from './route-methods';
 

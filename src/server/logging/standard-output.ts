@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 import { prettyFactory } from 'pino-pretty';
 import { SonicBoom } from 'sonic-boom';
 import { REQUEST } from './request-log';
-import { outputError } from '../platform/errors/user-error';
+import { outputError } from '../../platform/errors/user-error';
 
 /** About 18,000 lines that wait while the reader stalls or writing fails. Further ones are dropped. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
