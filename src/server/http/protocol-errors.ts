@@ -94,6 +94,7 @@ export class ProtocolErrors {
       ...error.headers,
       'X-Request-Id': reqId,
       'Cache-Control': 'no-store',
+      Date: new Date().toUTCString(),
       Vary: 'Accept',
       'Content-Type': type,
       'Content-Length': Buffer.byteLength(body),

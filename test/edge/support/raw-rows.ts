@@ -105,6 +105,7 @@ export function expectCommonHeaders({ headers }: RawResponse): void {
     'x-ratelimit-reset': expect.stringMatching(/^\d+$/),
     ratelimit: expect.stringMatching(/^"minute";r=\d+;t=\d+/),
     'ratelimit-policy': expect.stringMatching(/^"minute";q=\d+;w=60/),
+    date: expect.stringMatching(/ GMT$/),
   });
   expect(headers['server']).toBeUndefined();
   expect(headers['x-powered-by']).toBeUndefined();
