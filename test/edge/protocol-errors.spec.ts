@@ -91,6 +91,17 @@ describe('a request that the HTTP parser or the framing check rejects', () => {
     },
   );
 
+  it.each(['é', 'a b'])(
+    'the message says what to fix in a URL with %j, as curl, Go and PHP send it',
+    async (q) => {
+      const raw = await sent(`GET /v1/pets/search?q=${q} HTTP/1.1\r\nHost: x\r\n\r\n`);
+      const response = (await raw.response())!;
+      raw.destroy();
+      expectErrorBody(response, 'malformed_request');
+      expect(response.text).toContain('In the URL, percent-encode spaces and non-ASCII characters.');
+    },
+  );
+
   it.each([
     ['broken', 400, 'Transfer-Encoding: chunked\r\n\r\nzz\r\n'],
     ['slow', 408, 'Content-Length: 10\r\n\r\n{'],
