@@ -21,6 +21,9 @@ const MAX_SETTLING_TURNS = 1_000;
 /** Requests wait no longer for the close of the port: hooks of an extension may delay it. */
 const MAX_HOLD_MS = 50;
 
+/** How long the service reads and ignores what a client still sends after its last response. */
+const LINGER_MS = 5_000;
+
 export interface Connection {
   readonly socket: Socket;
   /** The last request whose head has arrived. */
@@ -55,6 +58,10 @@ export class Connections {
       this.accepted += 1;
       const connection: Connection = { socket, tasks: [] };
       this.bySocket.set(socket, connection);
+      // Node calls it after a last response, such as the 413 of a client that sends `Connection: close`.
+      const destroySoon = socket.destroySoon.bind(socket);
+      socket.destroySoon = () =>
+        connection.latest?.complete === false ? closeInStages(socket) : destroySoon();
       // Node resumes a socket after each request, in a tick: even if it was paused in between. The event stops the reading.
       socket.on('resume', () => {
         if (connection.tasks.length > 1) socket.pause().emit('pause');
@@ -143,4 +150,11 @@ export class Connections {
       'MAX_CONNECTIONS is reached. New connections and idle ones are closed.',
     );
   }
+}
+
+/** Writes the last bytes. If more bytes arrived at a closed socket, a reset by TCP could destroy the response. */
+export function closeInStages(socket: Socket, last = ''): void {
+  socket.end(last).resume();
+  const deadline = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once('close', () => clearTimeout(deadline));
 }

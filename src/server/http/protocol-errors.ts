@@ -6,7 +6,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { ApiError } from '../../platform/errors/api-error';
 import { methodNotAllowed, platformErrors } from '../../platform/errors/platform.errors';
 import { contentOf } from './error.filter';
-import type { Connection, Connections } from './connections';
+import { closeInStages, type Connection, type Connections } from './connections';
 import { breakBody } from './json-body.guard';
 import type { Metrics } from '../metrics';
 import { REQUEST } from '../logging/request-log';
@@ -26,9 +26,6 @@ const ERRORS: Readonly<Record<string, () => ApiError>> = {
   HPE_INVALID_CONSTANT: urlError,
   ERR_HTTP_REQUEST_TIMEOUT: platformErrors.request_timeout,
 };
-
-/** How long the service reads and ignores what a client still sends after its last response. */
-const LINGER_MS = 5_000;
 
 /** Responds to requests that Fastify never gets: invalid HTTP, requests that are too slow, CONNECT. */
 export class ProtocolErrors {
@@ -59,7 +56,7 @@ export class ProtocolErrors {
     if (this.connections.bySocket.get(socket)?.tasks.length !== 0) socket.destroy();
     else {
       const error = methodNotAllowed(this.methods.served().join(', '));
-      this.close(socket, this.responseOf(error, socket, 'CONNECT', headers.accept));
+      closeInStages(socket, this.responseOf(error, socket, 'CONNECT', headers.accept));
     }
   }
 
@@ -76,15 +73,8 @@ export class ProtocolErrors {
     const isBody = latest?.complete === false;
     if (isBody) breakBody(latest, error);
     this.connections.add(connection, () =>
-      this.close(socket, isBody ? '' : this.responseOf(error, socket, cause)),
+      closeInStages(socket, isBody ? '' : this.responseOf(error, socket, cause)),
     );
-  }
-
-  /** Writes the last bytes. If more bytes arrived at a closed socket, a reset by TCP could destroy the response. */
-  private close(socket: Socket, last: string): void {
-    socket.end(last).resume();
-    const deadline = setTimeout(() => socket.destroy(), LINGER_MS);
-    socket.once('close', () => clearTimeout(deadline));
   }
 
   /** Prints, counts and logs the last response: bytes after invalid framing cannot be trusted (RFC 9112, 11.2). */
