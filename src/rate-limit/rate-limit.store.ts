@@ -65,12 +65,10 @@ export class RateLimitStore implements ThrottlerStorage {
    */
   take(owner: string, limits: OwnerLimits): RateLimitDecision | Promise<RateLimitDecision> {
     const now = this.clock.now();
-    const counters = countersAt(now, this.known(owner), limits);
-    if (!hasRoom(counters, limits)) return { verdict: 'limited', windows: windowsOf(counters, limits), now };
-    const next = { minute: oneMore(counters.minute), day: oneMore(counters.day) };
-    this.counters.set(owner, next);
-    this.changed.set(owner, next);
-    return { verdict: 'admitted', windows: windowsOf(next, limits), now };
+    const known = countersAt(now, this.known(owner), limits);
+    const decision = this.merge(owner, limits, { isAdmitted: true, now, ...known }, true);
+    if (decision.verdict === 'admitted') this.changed.set(owner, this.known(owner));
+    return decision;
   }
 
   /** Counts a request for another `ThrottlerGuard`, which a team may add to its routes. */
@@ -125,7 +123,7 @@ export class RateLimitStore implements ThrottlerStorage {
   }
 
   /**
-   * Merges what Redis reports of an owner.
+   * Merges what Redis, or this process, reports of an owner. A full window, too, ends earlier if the clock was set back.
    *
    * Each admission raises the requests that this process knows by at least one, and none is admitted at the limit. So
    * a process never admits more than the limit, even if Redis fails or lost its data.
@@ -175,10 +173,6 @@ function inForce(now: number, known: Counter, newEnd: number): Counter {
 
 function hasRoom({ minute, day }: Counters, { perMinute, perDay }: OwnerLimits): boolean {
   return minute.used < perMinute && (perDay === undefined || day.used < perDay);
-}
-
-function oneMore({ used, endsAt }: Counter): Counter {
-  return { used: used + 1, endsAt };
 }
 
 function merged(known: Counter, reported: Counter, added: number): Counter {

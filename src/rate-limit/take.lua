@@ -11,6 +11,12 @@ local now = tonumber(ARGV[1]) or time[1] * 1000 + math.floor(time[2] / 1000)
 local perMinute, windowMs, perDay = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
 local dayMs = 86400000
 
+local function write(key, used, endsAt)
+  redis.call('HSET', key, 'used', used, 'endsAt', endsAt)
+  redis.call('PEXPIRE', key, endsAt - now)
+  return endsAt
+end
+
 local function window(key, newEnd, knownUsed, knownEnd)
   local stored = redis.pcall('HMGET', key, 'used', 'endsAt')
   if stored.err then
@@ -22,14 +28,9 @@ local function window(key, newEnd, knownUsed, knownEnd)
   if endsAt <= now then used, endsAt = 0, newEnd end
   -- Redis lost its data, or was unavailable while the instance counted.
   if knownUsed > used and knownEnd > now then used, endsAt = knownUsed, knownEnd end
-  -- A clock that was set back must not make a window longer than a new one.
-  return used, math.min(endsAt, newEnd)
-end
-
-local function count(key, used, endsAt)
-  redis.call('HSET', key, 'used', used + 1, 'endsAt', endsAt)
-  redis.call('PEXPIRE', key, endsAt - now)
-  return used + 1
+  -- A clock that was set back must not make a window longer than a new one, also if it is full.
+  if endsAt > newEnd then endsAt = write(key, used, newEnd) end
+  return used, endsAt
 end
 
 local used, endsAt = window(KEYS[1], now + windowMs, tonumber(ARGV[6]), tonumber(ARGV[7]))
@@ -37,7 +38,11 @@ local midnight = (math.floor(now / dayMs) + 1) * dayMs
 local dayUsed, dayEndsAt = window(KEYS[2], midnight, tonumber(ARGV[8]), tonumber(ARGV[9]))
 local isAdmitted = used < perMinute and (not perDay or dayUsed < perDay)
 if isAdmitted and ARGV[5] == 'take' then
-  used = count(KEYS[1], used, endsAt)
-  if perDay then dayUsed = count(KEYS[2], dayUsed, dayEndsAt) end
+  used = used + 1
+  write(KEYS[1], used, endsAt)
+  if perDay then
+    dayUsed = dayUsed + 1
+    write(KEYS[2], dayUsed, dayEndsAt)
+  end
 end
 return { isAdmitted and 1 or 0, now, used, endsAt, dayUsed, dayEndsAt }

@@ -82,6 +82,19 @@ function declareWindows(
     expect((await take(own)).verdict).toBe('admitted');
   });
 
+  it('a full window ends within its length if the clock is set back', async () => {
+    const { clock, take } = await create();
+    const own = { perMinute: 1, perDay: 100 };
+    const verdict = async () => (await take(own)).verdict;
+    await take(own);
+    clock.advance({ seconds: -3_600 });
+    expect(await verdict()).toBe('limited');
+    clock.advance({ seconds: 59 });
+    expect(await verdict()).toBe('limited');
+    clock.advance({ seconds: 1 });
+    expect(await verdict()).toBe('admitted');
+  });
+
   it('a smaller limit applies immediately, keeps the counted requests, and never makes Remaining negative', async () => {
     const { take } = await create();
     for (let at = 0; at < 5; at += 1) await take({ perMinute: 9, perDay: 100 });
