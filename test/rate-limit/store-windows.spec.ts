@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/platform/runtime/time';
 import { type OwnerLimits, RateLimitStore } from '../../src/rate-limit/rate-limit.store';
@@ -11,6 +12,7 @@ const DAY_MS = 24 * HOUR_MS;
 const ROUTE = 'account:1:route';
 const PATIENCE_MS = 10_000;
 const WITHOUT_EXPIRY = `
+  redis.call('SELECT', 1)
   local found = {}
   for _, key in ipairs(redis.call('KEYS', '*')) do
     if redis.call('PTTL', key) == -1 then table.insert(found, key) end
@@ -40,21 +42,42 @@ describeWithRedis('windows of the store in Redis', () => {
   const stores: RedisRateLimitStore[] = [];
   beforeAll(async () => {
     redis = await startRedis();
+    const [, rights = ''] = /Its user needs `(.*)`/.exec(readFileSync('docs/deploy.md', 'utf8')) ?? [];
+    await redis.command('ACL', 'SETUSER', 'app', 'on', '>secret', ...rights.split(' '));
+  });
+  beforeEach(async () => {
+    await redis.command('SCRIPT', 'FLUSH');
+    await redis.command('FLUSHALL');
   });
   afterEach(async () => {
     expect(await redis.command('EVAL', WITHOUT_EXPIRY, 0)).toEqual([]);
-    for (const store of stores.splice(0)) store.onApplicationShutdown();
+    for (const store of stores.splice(0)) {
+      expect(store.isShared).toBe(true);
+      store.onApplicationShutdown();
+    }
   });
   afterAll(() => redis.stop());
 
-  declareWindows(async (clock) => {
-    await redis.command('FLUSHALL');
-    const store = new RedisRateLimitStore(clock, new RedisConnector([redis.url()]), PATIENCE_MS);
+  async function open(clock = new TestClock()): Promise<RedisRateLimitStore> {
+    const url = `redis://app:secret@127.0.0.1:${redis.port}/1`;
+    const store = new RedisRateLimitStore(clock, new RedisConnector([url]), PATIENCE_MS);
     stores.push(store);
     await store.onModuleInit();
-    expect(store.isShared).toBe(true);
     return store;
+  }
+
+  declareWindows(async (clock) => {
+    await redis.command('FLUSHALL');
+    return open(clock);
   }, 15);
+
+  it('begin anew if their key has a value of another type', async () => {
+    await redis.command('SET', 'animal-store:{account:1}:minute', 'text');
+    await redis.command('MOVE', 'animal-store:{account:1}:minute', 1);
+    const store = await open();
+    const { windows } = await store.take('account:1', { perMinute: 5 });
+    expect(windows.minute.remaining).toBe(4);
+  });
 });
 
 /** Declares the rules that all stores have in common. */
