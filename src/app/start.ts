@@ -50,8 +50,9 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
     if (channelToPrimary) return await serveRequests(channelToPrimary, store, output);
     loadEnvFile();
     const service = await startService(readConfig(undefined, store.settings), store, output);
-    const stopWith = prepareStop(service, output, fail);
-    await printBanner(service, output).catch((error) => stopWith(1, userMessage(error)));
+    prepareStop(service, output, fail);
+    // Without it, such as on a full disk, the service serves all the same.
+    await printBanner(service, output).catch((error: unknown) => report(userMessage(error)));
   } catch (error) {
     await fail(error);
   }
@@ -145,7 +146,7 @@ function prepareStop(
   { failed, stop }: StartedService,
   output: StandardOutput,
   fail: (error: unknown) => Promise<void>,
-): (status: number, reason?: string) => Promise<void> {
+): void {
   let isStopping = false;
   const stopWith = async (status: number, reason?: string): Promise<void> => {
     if (isStopping) return;
@@ -157,5 +158,4 @@ function prepareStop(
   };
   onStopSignal(() => void stopWith(0).catch(fail));
   failed.then((reason) => stopWith(1, reason)).catch(fail);
-  return stopWith;
 }

@@ -1,3 +1,4 @@
+import { closeSync, openSync } from 'node:fs';
 import { kennels } from '../modules/support/kennels.extension';
 import { createAnimalStore } from '../../src';
 import { createDemoKey, printBanner } from '../../src/app/banner';
@@ -6,9 +7,13 @@ import { DatabaseModule } from '../../src/platform/database/database.module';
 import { runCli } from '../support/cli';
 import { migrations } from '../support/schema-config';
 import { createDatabase, type TestDatabase } from '../support/database';
+import { freePort } from '../support/free-port';
 import { send } from '../support/http';
+import { MAX_START_MS, runMain } from '../support/service';
 import { startHere } from '../support/start';
 import { until } from '../support/until';
+
+jest.setTimeout(MAX_START_MS);
 
 const NOTICE =
   'The tables of the removed extension kennels stay. "db revert --extension kennels" of a program that has it deletes them.';
@@ -44,6 +49,20 @@ describe('with DATABASE_URL', () => {
     await printBanner({ ...production, config: readConfig({}) }, unread);
     expect(await database.query('SELECT FROM api_keys')).toEqual([]);
     await production.stop();
+  });
+
+  it('starts although the disk of its log is full, says so, and creates no key', async () => {
+    const [full, port] = [openSync('/dev/full', 'w'), await freePort()];
+    const service = runMain({ DATABASE_URL: database.directUrl, PORT: String(port) }, full);
+    closeSync(full);
+    await until(() => service.output() !== '');
+    expect(service.output()).toBe(
+      'Standard output cannot be written (ENOSPC: no space left on device, write). Free space on its disk, or restart its reader.\n',
+    );
+    expect((await send(`http://127.0.0.1:${port}`, 'GET', '/readyz', {})).status).toBe(200);
+    expect(await database.query('SELECT FROM api_keys')).toEqual([]);
+    service.child.kill('SIGTERM');
+    expect(await service.ended).toBe(0);
   });
 
   it('starts next to a newer version that has migrated the database, and says so', async () => {

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, mkdirSync, mkdtempSync, openSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,7 +10,6 @@ import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE } from '../support/database-urls';
-import { runMain } from '../support/service';
 import { rejectionOf } from '../support/start';
 import { holdTimers, passWhile } from '../support/timers';
 
@@ -77,17 +76,6 @@ describe('a start that cannot succeed explains in one sentence', () => {
     } finally {
       process.chdir(workingDirectory);
     }
-  });
-
-  it('that the disk of standard output is full, and creates no key', async () => {
-    const fd = openSync('/dev/full', 'w');
-    const service = runMain({ DATABASE_URL: database.directUrl }, fd);
-    expect(await service.ended).toBe(1);
-    closeSync(fd);
-    expect(service.output()).toBe(
-      'Standard output cannot be written (ENOSPC: no space left on device, write). Free space on its disk, or restart its reader.\n',
-    );
-    expect(await database.query('SELECT id FROM api_keys')).toEqual([]);
   });
 
   it('that HOST is not an address of this machine, or the metrics port is in use', async () => {
