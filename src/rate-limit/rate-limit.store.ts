@@ -53,6 +53,11 @@ export class RateLimitStore implements ThrottlerStorage {
 
   constructor(protected readonly clock: Clock) {}
 
+  /** The time by which windows end, in milliseconds since the epoch. */
+  now(): number {
+    return this.clock.now();
+  }
+
   /** True while the counters are shared with other instances. */
   get isShared(): boolean {
     return false;
@@ -64,7 +69,7 @@ export class RateLimitStore implements ThrottlerStorage {
    * @param owner such as `account:7` or `ip:192.0.2.1`
    */
   take(owner: string, limits: OwnerLimits): RateLimitDecision | Promise<RateLimitDecision> {
-    const now = this.clock.now();
+    const now = this.now();
     const known = countersAt(now, this.known(owner), limits);
     const decision = this.merge(owner, limits, { isAdmitted: true, now, ...known }, true);
     if (decision.verdict === 'admitted') this.changed.set(owner, this.known(owner));
@@ -83,12 +88,12 @@ export class RateLimitStore implements ThrottlerStorage {
 
   /** Returns the windows that all instances share, and counts nothing. */
   look(owner: string, limits: OwnerLimits): Look | Promise<Look> {
-    return { windows: this.peek(owner, limits), now: this.clock.now() };
+    return { windows: this.peek(owner, limits), now: this.now() };
   }
 
   /** Returns the windows that this process knows, and counts nothing. */
   peek(owner: string, limits: OwnerLimits): Windows {
-    return windowsOf(countersAt(this.clock.now(), this.known(owner), limits), limits);
+    return windowsOf(countersAt(this.now(), this.known(owner), limits), limits);
   }
 
   /** Returns the counters that changed since the last call. If they cannot be saved, `giveBack` returns them. */
@@ -110,7 +115,7 @@ export class RateLimitStore implements ThrottlerStorage {
 
   /** Removes owners whose windows have ended. @returns the number of the others */
   sweep(): number {
-    const now = this.clock.now();
+    const now = this.now();
     for (const [owner, { minute, day }] of this.counters) {
       if (minute.endsAt <= now && day.endsAt <= now) this.counters.delete(owner);
     }

@@ -37,6 +37,8 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
   private suspect = 'none';
   private retryTimer: NodeJS.Timeout | undefined;
   private isClosed = false;
+  /** The clock of Redis compared with that of this machine. */
+  private aheadMs = 0;
 
   /** @param timeoutMs longest wait for a response */
   constructor(
@@ -45,6 +47,11 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     private readonly timeoutMs: number,
   ) {
     super(clock);
+  }
+
+  /** The time of Redis, also while it is unavailable: a known window must not end earlier. */
+  override now(): number {
+    return this.clock.now() + this.aheadMs;
   }
 
   override get isShared(): boolean {
@@ -82,6 +89,7 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
       const asked = this.run(client, owner, limits, isTaking);
       const written = isTry && client.eval(WRITE, { keys: [keyOf(this.suspect, 'try')], arguments: [] });
       const [report] = await withTimeout(this.timeoutMs, Promise.all([asked, written]));
+      this.aheadMs = report.now - this.clock.now();
       if (isTry && this.client === client) {
         this.hasFailed = false;
         this.logger.warn('Redis is available again. The instances share their counters again.');

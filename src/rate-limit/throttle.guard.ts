@@ -9,7 +9,6 @@ import {
   type ThrottlerRequest,
 } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Clock } from '../platform/runtime/clock';
 import { CONFIG, type Config } from '../platform/config/config';
 import { clientAddress } from '../platform/routes/client-address';
 import { COUNTED, type Principal } from '../platform/routes/request-context';
@@ -42,7 +41,6 @@ export class ThrottleGuard extends ThrottlerGuard {
     private readonly store: RateLimitStore,
     reflector: Reflector,
     private readonly limits: Limits,
-    private readonly clock: Clock,
     @Inject(CONFIG) { rateLimitAnonymousPerMinute }: Config,
   ) {
     super(options, store, reflector);
@@ -69,7 +67,7 @@ export class ThrottleGuard extends ThrottlerGuard {
   /** Returns the headers of a response that is not counted: the window of the address. */
   headersOf(ip: string | undefined, socketAddress: string | undefined): Record<string, string> {
     const windows = this.store.peek(ownerOfAddress(ip, socketAddress), this.anonymousLimits);
-    return limitHeaders({ windows, now: this.clock.now() });
+    return limitHeaders({ windows, now: this.store.now() });
   }
 
   /** Counts a request in the windows of the plan, and sets its headers. */
@@ -141,7 +139,7 @@ export class ThrottleGuard extends ThrottlerGuard {
     const client = ownerOfRequest(request);
     const usages: (Usage & RouteLimit)[] = [];
     let isLimited = false;
-    let now = this.clock.now();
+    let now = this.store.now();
     for (const limit of limits) {
       const window = { perMinute: limit.limit, windowMs: limit.ttl };
       const made: Look & Partial<Decision> = await (isLimited

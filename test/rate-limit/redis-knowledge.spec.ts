@@ -1,4 +1,5 @@
 import * as fc from 'fast-check';
+import { type Clock, SystemClock } from '../../src/platform/runtime/clock';
 import type { Decision, OwnerLimits } from '../../src/rate-limit/rate-limit.store';
 import { type RedisClient, RedisConnector } from '../../src/rate-limit/redis.client';
 import { RedisRateLimitStore } from '../../src/rate-limit/redis.store';
@@ -9,6 +10,17 @@ import { until } from '../support/until';
 const PATIENCE_MS = 60_000;
 const INSTANCES = 3;
 const OWNER = 'account:1';
+
+/** The clock of a machine without NTP. Redis has its own. */
+class WrongClock extends SystemClock {
+  constructor(private readonly aheadMs: number) {
+    super();
+  }
+
+  override now(): number {
+    return super.now() + this.aheadMs;
+  }
+}
 
 /**
  * The connection of an instance to Redis. `unstable`: every other request fails; `deaf`: the responses are lost; `held`:
@@ -38,7 +50,7 @@ describeWithRedis('the knowledge of an instance', () => {
   }
 
   /** Creates an instance. The spec sets its connection. */
-  async function instance() {
+  async function instance(own: Clock = clock) {
     const network = { connection: 'good' as Connection };
     const held: (() => void)[] = [];
     let sent = 0;
@@ -58,7 +70,7 @@ describeWithRedis('the knowledge of an instance', () => {
       on: () => undefined,
       destroy: () => undefined,
     };
-    const store = new RedisRateLimitStore(clock, { connect: () => Promise.resolve(connection) }, PATIENCE_MS);
+    const store = new RedisRateLimitStore(own, { connect: () => Promise.resolve(connection) }, PATIENCE_MS);
     await store.onModuleInit();
     stores.push(store);
     return { network, store, sendNext: () => held.shift()?.() };
@@ -102,6 +114,16 @@ describeWithRedis('the knowledge of an instance', () => {
     clock.advance({ seconds: 30 });
     expect(left(await take(a, 1, limits))).toEqual([9, 989]);
     expect(left(await take(b, 1, limits))).toEqual([8, 988]);
+  });
+
+  it('has the time of Redis, also while Redis is unavailable', async () => {
+    for (const aheadMs of [600_000, -600_000]) {
+      await prepare();
+      const a = await instance(new WrongClock(aheadMs));
+      const { windows } = await take(a, 10, limited(10));
+      a.network.connection = 'failing';
+      expect(await take(a, 1, limited(10))).toMatchObject({ verdict: 'limited', windows });
+    }
   });
 
   it('has the window that began first if two overlap', async () => {

@@ -27,7 +27,7 @@ export class BanClient {
     this.bans = new Bans(repository as unknown as RateLimitRepository, this.clock, config);
     const store = new RateLimitStore(this.clock);
     const limits = new Limits(store, this.bans, this.clock);
-    this.guard = new ThrottleGuard(readThrottlers([]), store, new Reflector(), limits, this.clock, config);
+    this.guard = new ThrottleGuard(readThrottlers([]), store, new Reflector(), limits, config);
     void this.guard.onModuleInit();
   }
 
