@@ -19,14 +19,20 @@ shareSerializers();
 /** A placeholder for the main context, for which no object exists. */
 const MAIN_CONTEXT = vm.createContext({});
 
-// jest-runtime compiles every module of a spec file with this function.
+// jest-runtime compiles every module of a spec file with this function. Modules of Jest and test/support come again with each
+// file, so they are compiled once: the function is the same, and each call makes a module.
 const { compileFunction } = vm;
-vm.compileFunction = (code, parameters, { parsingContext, ...options } = {}) =>
-  compileFunction(
-    code,
-    parameters,
-    parsingContext === MAIN_CONTEXT ? options : { ...options, parsingContext },
-  );
+const compiled = new Map();
+vm.compileFunction = (code, parameters, { parsingContext, importModuleDynamically, ...options } = {}) => {
+  if (parsingContext !== MAIN_CONTEXT) {
+    return compileFunction(code, parameters, { ...options, parsingContext, importModuleDynamically });
+  }
+  const known = compiled.get(options.filename);
+  if (known?.code === code) return known.run;
+  const run = compileFunction(code, parameters, options);
+  compiled.set(options.filename, { code, run });
+  return run;
+};
 
 /**
  * The storages that a spec file has created. jest-circus creates one for each file, and while it is enabled, Node.js 20 and
