@@ -10,7 +10,9 @@ export async function currentDocument(): Promise<string> {
   const store = createStore();
   const config = readConfig({}, store.settings);
   const app = await createPreview(config, store);
-  const text = jsonText(createDocument(app, config, store.extensions(config), store.errors, planTable()));
+  const text = jsonText(
+    createDocument(app, config, store.extensions(config), store.errors, planTable()).complete(),
+  );
   await app.close();
   return text;
 }

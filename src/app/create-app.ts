@@ -116,19 +116,19 @@ async function assemble(
   app.get(EventTypeRegistry, { strict: false }).declare(store.events);
   await app.init();
   const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
-  const document = createDocument(app, config, store.extensions(config), added, planTable());
-  addResponseSchemas(fastify, document);
-  app.get(StrictHandling).follow(document);
+  const { outline, complete } = createDocument(app, config, store.extensions(config), added, planTable());
+  addResponseSchemas(fastify, outline);
+  app.get(StrictHandling).follow(outline);
   serveHealth(fastify, sql, workers ?? fastify.server);
-  serveDocument(fastify, document);
-  serveCollection(fastify, config, document);
-  const codes = codesOf(document.paths, added);
+  serveDocument(fastify, complete);
+  serveCollection(fastify, config, complete);
+  const codes = codesOf(outline.paths, added);
   serveIcon(fastify);
-  serveProblemPages(fastify, config, document, codes);
+  serveProblemPages(fastify, config, outline, codes);
   serveGuide(fastify, config);
   if (config.docsEnabled) {
-    serveFrontPage(fastify, config, document);
-    serveSwaggerUi(fastify, document, codes);
+    serveFrontPage(fastify, config, complete);
+    serveSwaggerUi(fastify, complete, codes);
   }
   requireDeclaredRoutes();
 }

@@ -27,8 +27,12 @@ interface Request {
 }
 
 /** Serves the operations as a collection for Postman, Insomnia and others (Postman Collection 2.1), without a key. */
-export function serveCollection(fastify: FastifyInstance, config: Config, document: OpenAPIObject): void {
-  const text = () => JSON.stringify(collectionOf(document, baseUrlOf(config, fastify)), null, 2);
+export function serveCollection(
+  fastify: FastifyInstance,
+  config: Config,
+  document: () => OpenAPIObject,
+): void {
+  const text = () => JSON.stringify(collectionOf(document(), baseUrlOf(config, fastify)), null, 2);
   serveStatic(fastify, '/collection.json', () => [{ 'Content-Type': JSON_TYPE }, text()]);
 }
 

@@ -43,6 +43,7 @@ const EXACT_SCHEMA = DUMP_SCHEMA.withTags({
  *
  * @param added the codes of every operation besides the platform's
  * @param planTable the plans with their limits, as a Markdown table
+ * @returns what a start needs, and a function that adds what only readers need: errors, headers and examples
  */
 export function createDocument(
   app: INestApplication,
@@ -50,7 +51,7 @@ export function createDocument(
   extensions: readonly ChosenExtension[],
   added: Codes,
   planTable: string,
-): OpenAPIObject {
+): { readonly outline: OpenAPIObject; readonly complete: () => OpenAPIObject } {
   const url = config.contactUrl;
   const bearer = {
     type: 'http',
@@ -83,16 +84,17 @@ export function createDocument(
   );
   const paths = belowBase(documents.flatMap((each) => Object.entries(each.paths)));
   const codes = codesOf(paths, added);
-  const responses = completeResponses(paths, codes, problemPages(config.publicBaseUrl));
-  const document = {
-    ...basis,
-    paths,
-    components: { securitySchemes: { bearer }, schemas, ...responses },
-  };
-  checkClasses(document);
+  const components: NonNullable<OpenAPIObject['components']> = { securitySchemes: { bearer }, schemas };
+  const outline = { ...basis, paths, components };
+  checkClasses(outline);
   completeEvents(schemas, Object.assign({}, ...extensions.map(({ events }) => events)));
-  completeSchemas(document, schemas);
-  return document;
+  const complete = (): OpenAPIObject => {
+    if (components.responses) return outline;
+    Object.assign(components, completeResponses(paths, codes, problemPages(config.publicBaseUrl)));
+    completeSchemas(outline, schemas);
+    return outline;
+  };
+  return { outline, complete };
 }
 
 /**

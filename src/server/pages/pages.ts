@@ -37,11 +37,11 @@ const ASSETS = [
 ] as const;
 
 /** Serves the OpenAPI document at `/openapi.json` and `/openapi.yaml`, without a key. */
-export function serveDocument(fastify: FastifyInstance, document: OpenAPIObject): void {
-  serveStatic(fastify, '/openapi.json', () => [{ 'Content-Type': JSON_TYPE }, jsonText(document)]);
+export function serveDocument(fastify: FastifyInstance, document: () => OpenAPIObject): void {
+  serveStatic(fastify, '/openapi.json', () => [{ 'Content-Type': JSON_TYPE }, jsonText(document())]);
   // RFC 9512.
   const yaml = { 'Content-Type': 'application/yaml; charset=utf-8' };
-  serveStatic(fastify, '/openapi.yaml', () => [yaml, yamlText(document)]);
+  serveStatic(fastify, '/openapi.yaml', () => [yaml, yamlText(document())]);
 }
 
 /** Serves the icon of the pages, for browsers that show another document of the service. */
@@ -50,9 +50,9 @@ export function serveIcon(fastify: FastifyInstance): void {
 }
 
 /** Serves Swagger UI at `/docs`, without a key and from memory. */
-export function serveSwaggerUi(fastify: FastifyInstance, document: OpenAPIObject, codes: Codes): void {
-  const urls = (document.servers ?? []).map(({ url }) => url);
-  serveStatic(fastify, '/docs', () => pageOf(SWAGGER_UI, {}, urls));
+export function serveSwaggerUi(fastify: FastifyInstance, document: () => OpenAPIObject, codes: Codes): void {
+  const urls = () => (document().servers ?? []).map(({ url }) => url);
+  serveStatic(fastify, '/docs', () => pageOf(SWAGGER_UI, {}, urls()));
   // Relative, so that it also works behind a proxy that adds a prefix.
   fastify.get('/docs/', { config: { public: true } }, (_request, reply) => reply.redirect('../docs'));
   for (const [name, type] of ASSETS) {
@@ -60,7 +60,7 @@ export function serveSwaggerUi(fastify: FastifyInstance, document: OpenAPIObject
     serveStatic(fastify, `/docs/${name}`, () => [{ 'Content-Type': type }, readFileSync(file)]);
   }
   // Swagger UI requests no document. JSON is JavaScript.
-  const script = () => `var slimDocument = ${jsonText(slimDocument(document, codes))}`;
+  const script = () => `var slimDocument = ${jsonText(slimDocument(document(), codes))}`;
   serveStatic(fastify, '/docs/slim-document.js', () => [{ 'Content-Type': JAVASCRIPT }, script()]);
 }
 
@@ -73,25 +73,27 @@ type ScopedOperation = OperationObject & { readonly [REQUIRED_SCOPES]?: readonly
 export function serveFrontPage(
   fastify: FastifyInstance,
   { publicBaseUrl: base, mcpEnabled = true }: Config & { readonly mcpEnabled?: boolean },
-  { paths }: OpenAPIObject,
+  document: () => OpenAPIObject,
 ): void {
-  const groups = new Map<string, Texts[]>();
-  for (const [path, item] of Object.entries(paths)) {
-    for (const [method, value] of Object.entries(item)) {
-      const operation: ScopedOperation = value;
-      const { summary = '', [REQUIRED_SCOPES]: scopes = [], tags = [] } = operation;
-      const note = operation.deprecated ? ' (deprecated)' : '';
-      const texts = { method: method.toUpperCase(), path, summary, note, scopes: scopes.join(' ') };
-      const group = groups.get(tags.join()) ?? [];
-      groups.set(tags.join(), [...group, { ...texts, link: linkOf(operation) }]);
+  serveStatic(fastify, '/', () => {
+    const groups = new Map<string, Texts[]>();
+    for (const [path, item] of Object.entries(document().paths)) {
+      for (const [method, value] of Object.entries(item)) {
+        const operation: ScopedOperation = value;
+        const { summary = '', [REQUIRED_SCOPES]: scopes = [], tags = [] } = operation;
+        const note = operation.deprecated ? ' (deprecated)' : '';
+        const texts = { method: method.toUpperCase(), path, summary, note, scopes: scopes.join(' ') };
+        const group = groups.get(tags.join()) ?? [];
+        groups.set(tags.join(), [...group, { ...texts, link: linkOf(operation) }]);
+      }
     }
-  }
-  const texts = {
-    base,
-    groups: Array.from(groups, ([name, operations]) => ({ name, operations })),
-    agents: mcpEnabled ? [{}] : [],
-  };
-  serveStatic(fastify, '/', () => pageOf(FRONT_PAGE, texts, [base]));
+    const texts = {
+      base,
+      groups: Array.from(groups, ([name, operations]) => ({ name, operations })),
+      agents: mcpEnabled ? [{}] : [],
+    };
+    return pageOf(FRONT_PAGE, texts, [base]);
+  });
 }
 
 /** Returns the address of an operation in Swagger UI. */
@@ -116,17 +118,15 @@ export function serveProblemPages(
   const statuses = [...Object.keys(STATUS_CODES), '499'].map(Number).filter(isClientError);
   const when = 'an operation rejects the request for a reason of its own';
   const generic = statuses.map(codeOfStatus).map((each) => ({ ...each, when, example: each.message }));
-  const operations = operationsOf(paths).map((operation) => ({
-    id: operation.operationId ?? '',
-    link: docsEnabled ? linkOf(operation) : 'openapi.json',
-    rejected: new Set(rejectedCodes(operation, codes).map(({ code }) => code)),
-  }));
   const pages = new Map<string, StaticContent>();
   for (const each of [...generic, ...codes]) {
     const placesIf = (has: boolean) =>
-      operations
-        .filter(({ rejected }) => rejected.has(each.code) === has)
-        .map(({ id, link }) => ({ id, link }));
+      operationsOf(paths)
+        .filter((operation) => rejectedCodes(operation, codes).some(({ code }) => code === each.code) === has)
+        .map((operation) => ({
+          id: operation.operationId ?? '',
+          link: docsEnabled ? linkOf(operation) : 'openapi.json',
+        }));
     const make = () => {
       const texts = { ...rowOf(each), docs, ...placesOf(placesIf(true), placesIf(false)) };
       return pageOf(PROBLEM_PAGE, texts);
