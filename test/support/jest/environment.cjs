@@ -35,18 +35,29 @@ vm.compileFunction = (code, parameters, { parsingContext, importModuleDynamicall
 };
 
 /**
- * The storages that a spec file has created. jest-circus creates one for each file, and while it is enabled, Node.js 20 and
- * 22 copy its value to each promise: without an end a sixth of the processor's time.
+ * Holds the running test for jest-circus, which wants an AsyncLocalStorage. While one is enabled, Node.js 20 and 22 run hooks
+ * for each promise, also of the service. Tests follow each other, so a variable is enough.
  */
-const storages = new Set();
-class CountedStorage extends asyncHooks.AsyncLocalStorage {
-  constructor(...options) {
-    super(...options);
-    storages.add(this);
+class RunningTest {
+  getStore() {
+    return this.test;
+  }
+
+  run(test, work) {
+    const outer = this.test;
+    this.test = test;
+    return Promise.resolve(work()).finally(() => (this.test = outer));
   }
 }
-// From Node.js 22 it is a getter: an assignment would have no effect, and no error.
-Object.defineProperty(asyncHooks, 'AsyncLocalStorage', { value: CountedStorage });
+const { AsyncLocalStorage } = asyncHooks;
+let nextStorage = AsyncLocalStorage;
+Object.defineProperty(asyncHooks, 'AsyncLocalStorage', {
+  get: () => {
+    const storage = nextStorage;
+    nextStorage = AsyncLocalStorage;
+    return storage;
+  },
+});
 
 /** jest keeps these on the global object of a spec file. The next file must not find them: its errors would be lost. */
 const KEPT_BY_JEST = [
@@ -105,6 +116,8 @@ module.exports = class extends TestEnvironment {
     this.path = context.testPath;
     this.begin = [performance.now(), process.cpuUsage(), secondsOfPrograms()];
     globalThis.requireInMainContext = createRequire(__filename);
+    // jest-circus is loaded next.
+    nextStorage = RunningTest;
     const { ownSources = false } = config.projectConfig.testEnvironmentOptions;
     // Coverage counts only what Jest has compiled.
     if (!ownSources && !config.globalConfig.collectCoverage) globalThis.requireSource = requireInMainContext;
@@ -121,8 +134,6 @@ module.exports = class extends TestEnvironment {
     for (const symbol of Object.getOwnPropertySymbols(globalThis)) {
       if (symbol.description === 'JEST_STATE_SYMBOL') delete globalThis[symbol];
     }
-    for (const storage of storages) storage.disable();
-    storages.clear();
     globalThis.console = this.console;
     process.exit = this.exit;
     // The next file gets the variables with which this one began.
