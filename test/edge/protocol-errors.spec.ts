@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
+import { Connections } from '../../src/server/http/connections';
 import { startApp, type TestApp } from '../support/app';
 import { scrape, valueOf } from '../support/metrics';
 import { holdTimers } from '../support/timers';
@@ -205,6 +206,19 @@ describe('a rejection during an upload', () => {
       raw.destroy();
     },
   );
+
+  it('after the error of a broken body nothing is pending: a stop does not wait for the client', async () => {
+    await until(async () => (await connectionCount()) === 0);
+    const raw = await RawConnection.open(app.url);
+    raw.write(`${head('Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n')}zz\r\n`);
+    const connections = app.nest.get(Connections);
+    const sockets = () => [...connections.bySocket.keys()];
+    await until(() => sockets().some(({ writableEnded }) => writableEnded));
+    expect(connections.pending).toBe(0);
+    connections.destroyQuiet();
+    expect(sockets().filter(({ destroyed }) => !destroyed)).toEqual([]);
+    raw.destroy();
+  });
 
   it('clients that disconnect anywhere leave neither connections nor log lines of errors', async () => {
     const good = `GET /v1/pets HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${app.key}\r\n\r\n`;

@@ -88,7 +88,7 @@ export class Connections {
 
   /** The number of requests without a complete response. */
   get pending(): number {
-    return [...this.bySocket.values()].reduce((sum, { tasks }) => sum + tasks.length, 0);
+    return [...this.bySocket.values()].reduce((sum, each) => sum + pendingOf(each), 0);
   }
 
   /**
@@ -109,7 +109,7 @@ export class Connections {
 
   /** Destroys every connection without a pending request: idle ones, and those that have sent half a head. */
   destroyQuiet(): void {
-    for (const { socket, tasks } of this.bySocket.values()) if (tasks.length === 0) socket.destroy();
+    for (const each of this.bySocket.values()) if (pendingOf(each) === 0) each.socket.destroy();
   }
 
   /** Runs a task when every earlier request of its connection has its response. */
@@ -150,6 +150,11 @@ export class Connections {
       'MAX_CONNECTIONS is reached. New connections and idle ones are closed.',
     );
   }
+}
+
+/** After the last response, nothing is pending. */
+function pendingOf({ socket, tasks }: Connection): number {
+  return socket.writable ? tasks.length : 0;
 }
 
 /** Writes the last bytes. If more bytes arrived at a closed socket, a reset by TCP could destroy the response. */
