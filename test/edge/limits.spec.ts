@@ -1,5 +1,6 @@
 import { startApp, type TestApp } from '../support/app';
 import { scrape } from '../support/metrics';
+import { holdTimers } from '../support/timers';
 import { until } from '../support/until';
 import { RawConnection } from './support/raw';
 
@@ -46,6 +47,20 @@ describe('limits of times and connections', () => {
       expect(app.log.filter((line) => line.includes('MAX_CONNECTIONS is reached'))).toHaveLength(1);
       expect((await scrape(app)).text).toContain(ONE_REFUSED);
       for (const raw of [...idle, further, next]) raw.destroy();
+    });
+
+    it('closes connections after their last response during an upload, and serves the next one', async () => {
+      holdTimers({ timeouts: true });
+      const half = await Promise.all([1, 2, 3].map(() => RawConnection.open(app.url)));
+      for (const raw of half) {
+        raw.write('POST /v1/pets HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: 9\r\n\r\n{');
+        expect(await raw.response()).toMatchObject({ status: 401 });
+      }
+      const further = await RawConnection.open(app.url);
+      expect(await isEnded(further)).toBe(true);
+      jest.useRealTimers();
+      const next = await connected(app);
+      for (const raw of [...half, further, next]) raw.destroy();
     });
 
     it('closes a new connection if every other connection has a pending request; the metrics count it', async () => {

@@ -138,13 +138,14 @@ export class Connections {
     if (this.ready.size > 0) setImmediate(() => this.runTurn());
   }
 
-  /** Closes idle connections, so that the next new one is accepted. */
+  /** Closes idle connections, and those after their last response, so that the next new one is accepted. */
   private closeIdle(server: Server): void {
     this.refused += 1;
     const now = performance.now();
     if (now - this.idleClosedAt < CLOSE_INTERVAL_MS) return;
     this.idleClosedAt = now;
     server.closeIdleConnections();
+    for (const { socket } of this.bySocket.values()) if (!socket.writable) socket.destroy();
     this.log.warn(
       { maxConnections: server.maxConnections },
       'MAX_CONNECTIONS is reached. New connections and idle ones are closed.',
