@@ -172,7 +172,7 @@ describe('Swagger UI', () => {
     let full: any;
     beforeAll(async () => {
       const { text } = await app.get('/docs/slim-document.js', without);
-      slim = JSON.parse(text.replace('const slimDocument = ', ''));
+      slim = JSON.parse(text.replace('var slimDocument = ', ''));
       full = (await app.get('/openapi.json', without)).json;
     });
     const operationsOf = ({ paths }: any) =>

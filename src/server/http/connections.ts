@@ -145,7 +145,7 @@ export class Connections {
     if (now - this.idleClosedAt < CLOSE_INTERVAL_MS) return;
     this.idleClosedAt = now;
     server.closeIdleConnections();
-    for (const { socket } of this.bySocket.values()) if (!socket.writable) socket.destroy();
+    for (const { socket } of this.bySocket.values()) if (socket.writableFinished) socket.destroy();
     this.log.warn(
       { maxConnections: server.maxConnections },
       'MAX_CONNECTIONS is reached. New connections and idle ones are closed.',
@@ -155,7 +155,7 @@ export class Connections {
 
 /** After the last response, nothing is pending. */
 function pendingOf({ socket, tasks }: Connection): number {
-  return socket.writable ? tasks.length : 0;
+  return socket.writableFinished ? 0 : tasks.length;
 }
 
 /** Writes the last bytes. If more bytes arrived at a closed socket, a reset by TCP could destroy the response. */
