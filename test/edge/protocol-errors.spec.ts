@@ -213,7 +213,7 @@ describe('a rejection during an upload', () => {
     raw.write(`${head('Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n')}zz\r\n`);
     const connections = app.nest.get(Connections);
     const sockets = () => [...connections.bySocket.keys()];
-    await until(() => sockets().some(({ writableEnded }) => writableEnded));
+    await until(() => sockets().some(({ writableFinished }) => writableFinished));
     expect(connections.pending).toBe(0);
     connections.destroyQuiet();
     expect(sockets().filter(({ destroyed }) => !destroyed)).toEqual([]);
