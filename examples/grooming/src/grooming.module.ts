@@ -15,7 +15,7 @@ const name = 'grooming';
   events: { 'grooming.booked': { data: GroomingAppointment, scope: groomingScopes.read } },
   tags: { [name]: 'The appointments of animals. A key sees only those of its account.' },
   settings: groomingSettings,
-  compatibility: '^1.0.0',
+  compatibility: '^2.0.0',
   imports: [PetsModule, StoreOrdersModule],
   controllers: [AppointmentsController],
   providers: [AppointmentsService],

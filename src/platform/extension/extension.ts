@@ -42,7 +42,7 @@ export interface Extension {
   readonly events?: EventTypes;
   /** They are read with the store's own. A class gets their values from `@Inject(CONFIG)`, as `ConfigOf<…>`. */
   readonly settings?: Settings;
-  /** The versions of `animal-store` that it works with, a range of semver such as `^1.2.0`. */
+  /** The versions of `animal-store` that it works with, a range of semver such as `^2.0.0`. */
   readonly compatibility?: string;
 }
 

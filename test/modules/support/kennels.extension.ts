@@ -100,7 +100,7 @@ export class Kennels1795300000000 implements MigrationInterface {
   tags: { kennels: 'Where animals live.' },
   errors: [errors.under_embargo],
   settings,
-  compatibility: '>=1.0.0 <2.0.0',
+  compatibility: '>=2.0.0 <3.0.0',
   controllers: [KennelsController],
   providers: [KennelsRepository, { provide: APP_GUARD, useClass: EmbargoGuard }],
 })
