@@ -8,7 +8,6 @@ import { expectError } from './support/expect-error';
 const PUBLIC_ROUTES = [
   '/',
   '/.well-known/api-catalog',
-  '/collection.json',
   '/docs',
   '/docs/*',
   '/favicon.ico',

@@ -25,7 +25,6 @@ import { leaveBodiesUnread } from '../server/http/json-body.guard';
 import { Metrics, serveMetrics } from '../server/metrics';
 import { codesOf } from '../server/openapi/codes';
 import { createDocument } from '../server/openapi/document';
-import { serveCollection } from '../server/openapi/collection';
 import { serveGuide } from '../server/pages/guide';
 import {
   serveDocument,
@@ -121,7 +120,6 @@ async function assemble(
   app.get(StrictHandling).follow(outline);
   serveHealth(fastify, sql, workers ?? fastify.server);
   serveDocument(fastify, complete);
-  serveCollection(fastify, config, complete);
   const codes = codesOf(outline.paths, added);
   serveIcon(fastify);
   serveProblemPages(fastify, config, outline, codes);

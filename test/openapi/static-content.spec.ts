@@ -62,7 +62,6 @@ describe('static content', () => {
     DOCUMENT,
     '/openapi.yaml',
     '/llms.txt',
-    '/collection.json',
     '/favicon.ico',
     '/guide',
     '/problems',
