@@ -5,9 +5,7 @@ import { CONFIG, type Config } from '../platform/config/config';
 import { serveStatic } from '../platform/entity-tags/static-content';
 import { siteOf } from '../platform/errors/problem-details';
 
-const CATALOG_PATH = '.well-known/api-catalog';
-
-/** Public pages from which a program finds the document, Swagger UI and the interface for agents. */
+/** The page from which a language model finds the document, Swagger UI and the interface for agents. */
 @Injectable()
 export class Discovery implements OnModuleInit {
   constructor(
@@ -31,30 +29,8 @@ Every request needs an API key: \`Authorization: Bearer <API_KEY>\`. The operato
 
 - [OpenAPI document](${root}/openapi.json): every operation, parameter, limit and error of the API below ${base}
 - [Guide](${root}/guide): how to use them, with examples; [as one text](${root}/llms-full.txt)
-${docsEnabled ? docs : ''}${mcpEnabled ? mcp : ''}- [API catalogue](${root}/${CATALOG_PATH}): these links for programs (RFC 9727)
-`;
+${docsEnabled ? docs : ''}${mcpEnabled ? mcp : ''}`;
     // The page for language models (llmstxt.org).
     serveStatic(fastify, '/llms.txt', () => [{ 'Content-Type': 'text/markdown; charset=utf-8' }, text]);
-    const links = {
-      anchor: base,
-      'service-desc': [
-        { href: `${root}/openapi.json`, type: 'application/json' },
-        { href: `${root}/openapi.yaml`, type: 'application/yaml' },
-      ],
-      'service-doc': [
-        ...(docsEnabled ? [{ href: `${root}/docs`, type: 'text/html' }] : []),
-        { href: `${root}/guide`, type: 'text/html' },
-      ],
-      status: [{ href: `${root}/readyz`, type: 'application/json' }],
-    };
-    const anchor = `${root}/${CATALOG_PATH}`;
-    const item = [{ href: base }, ...(mcpEnabled ? [{ href: `${root}/mcp` }] : [])];
-    const headers = {
-      'Content-Type': 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
-      Link: `<${anchor}>; rel="api-catalog"`,
-    };
-    const linkset = JSON.stringify({ linkset: [{ anchor, item }, links] });
-    // The API catalogue (RFC 9727, sections 2 and 4), as a linkset (RFC 9264).
-    serveStatic(fastify, `/${CATALOG_PATH}`, () => [headers, linkset]);
   }
 }

@@ -8,7 +8,6 @@ jest.mock('@modelcontextprotocol/server', () => {
 });
 
 const OFF: Record<string, unknown> = { mcpEnabled: false };
-const CATALOG = '/.well-known/api-catalog';
 
 describe('a program that knows only the address', () => {
   let app: TestApp;
@@ -22,37 +21,10 @@ describe('a program that knows only the address', () => {
     expect([status, headers['content-type']]).toEqual([200, 'text/markdown; charset=utf-8']);
     expect(text).toMatch(/^# Animal Store API\n\n> /);
     const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link!);
-    expect(links).toEqual(['/openapi.json', '/guide', '/llms-full.txt', '/docs', '/mcp', CATALOG]);
+    expect(links).toEqual(['/openapi.json', '/guide', '/llms-full.txt', '/docs', '/mcp']);
     for (const link of links.filter((each) => each !== '/mcp')) {
       expect([link, (await app.get(link)).status < 400]).toEqual([link, true]);
     }
-  });
-
-  it('finds them by the API catalogue, also by HEAD (RFC 9727)', async () => {
-    const { status, headers, json } = await app.get(CATALOG, { key: '' });
-    expect(status).toBe(200);
-    expect(headers['content-type']).toBe(
-      'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
-    );
-    expect(json).toEqual({
-      linkset: [
-        { anchor: CATALOG, item: [{ href: '/v1' }, { href: '/mcp' }] },
-        {
-          anchor: '/v1',
-          'service-desc': [
-            { href: '/openapi.json', type: 'application/json' },
-            { href: '/openapi.yaml', type: 'application/yaml' },
-          ],
-          'service-doc': [
-            { href: '/docs', type: 'text/html' },
-            { href: '/guide', type: 'text/html' },
-          ],
-          status: [{ href: '/readyz', type: 'application/json' }],
-        },
-      ],
-    });
-    const head = await app.send('HEAD', CATALOG, { key: '' });
-    expect([head.status, head.headers['link']]).toEqual([200, `<${CATALOG}>; rel="api-catalog"`]);
   });
 
   it('gets absolute addresses if PUBLIC_BASE_URL is one, and none of what is switched off', async () => {
@@ -61,12 +33,6 @@ describe('a program that knows only the address', () => {
     const { text } = await other.get('/llms.txt');
     expect(text).toContain('(https://api.example.com/store/openapi.json)');
     expect(text).not.toMatch(/\/docs|\/mcp/);
-    const { linkset } = (await other.get(CATALOG)).json;
-    expect(linkset[0]).toMatchObject({ item: [{ href: 'https://api.example.com/store/v1' }] });
-    expect(linkset[1]).toMatchObject({ anchor: 'https://api.example.com/store/v1' });
-    expect(linkset[1]['service-doc']).toEqual([
-      { href: 'https://api.example.com/store/guide', type: 'text/html' },
-    ]);
     await other.close();
   });
 
@@ -75,10 +41,8 @@ describe('a program that knows only the address', () => {
     for (const key of ['', app.key]) {
       expectError(await other.post('/mcp', INITIALIZE, { key }), 404, 'route_not_found');
     }
-    for (const path of ['/llms.txt', CATALOG]) {
-      const { status, text } = await other.get(path);
-      expect([path, status, text.includes('/mcp')]).toEqual([path, 200, false]);
-    }
+    const { status, text } = await other.get('/llms.txt');
+    expect([status, text.includes('/mcp')]).toEqual([200, false]);
     expect((await other.get('/')).text).not.toContain('mcpServers');
     await other.close();
   });
