@@ -18,12 +18,12 @@ describe('SECURITY.md', () => {
 });
 
 describe('the source', () => {
-  it('connects only to the database, Redis and the receivers of webhooks; verify by the client for tests', () => {
+  it('connects only to the database, Redis and the receivers of webhooks', () => {
     const files = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
     const outgoing = files.filter(
       (path) =>
         path.endsWith('.ts') &&
-        // A client for tests and verify. Nothing else of src imports it: test/architecture.spec.ts.
+        // A client for tests. Nothing else of src imports it: test/architecture.spec.ts.
         !path.startsWith('testing/') &&
         /(?<!\.)\bfetch\(|https?\.(request|get)\(|import \{[^}]*\b(request|get|connect)\b[^}]*\} from 'node:(http|https|http2|net|tls)'|'undici'/.test(
           readFileSync(join(ROOT, 'src', path), 'utf8'),

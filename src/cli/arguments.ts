@@ -90,13 +90,6 @@ const textOption = (isValid: (text: string) => boolean, rule: string) =>
 export const label = textOption(isShortText, SHORT_TEXT_RULE);
 export const accountName = textOption(isAccountName, ACCOUNT_NAME_RULE);
 
-/** Parses the base URL into one without a slash at its end. An address without a path means its `/v1`. */
-export const baseUrl = parserOf((text) => {
-  if (!URL.canParse(text) || !/^https?:[^?#@]+$/i.test(text)) return undefined;
-  const { origin, pathname } = new URL(text);
-  return `${origin}${pathname.replace(/\/+$/, '') || '/v1'}`;
-}, 'an http or https URL, such as https://api.example.com/v1');
-
 export interface PlanOptions {
   readonly plan?: Plan;
   readonly perMinute?: number;

@@ -58,7 +58,7 @@ export class OutputCommand extends Command {
 
 /**
  * Ends the process if standard output cannot be written: with status 1, or 0 if its reader has stopped, as `head` does.
- * Then `verify` still removes what it created, as after Ctrl-C.
+ * Then a command still removes its unfinished file, as after Ctrl-C.
  */
 export function watchOutput(): void {
   const { stdout, stderr } = process;

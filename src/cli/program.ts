@@ -11,7 +11,6 @@ import { addKeysCommands } from './keys.commands';
 import { addNewCommand } from './new.command';
 import { OutputCommand, printable, watchOutput } from './output';
 import { addPetsCommands } from './pets.commands';
-import { addVerifyCommand } from './verify.command';
 import { addSeedCommand } from './seed.command';
 import { addUsageCommand } from './usage.command';
 import { addWebhooksCommands } from './webhooks.commands';
@@ -65,7 +64,6 @@ export function createProgram(
   addDbCommands(program.command('db').description('migrate, back up and restore the database'), context);
   addAuditCommands(program.command('audit').description('show administrative changes'), context);
   addUsageCommand(program.command('usage'), context);
-  addVerifyCommand(program);
   addPetsCommands(program.command('pets').description('export and import animals'), context);
   addSeedCommand(program.command('seed'), context);
   addNewCommand(program.command('new'));

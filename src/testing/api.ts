@@ -3,18 +3,9 @@ import { UNTAGGED } from '../platform/validation/declare-field';
 import { UserError } from '../platform/errors/user-error';
 import type { ApiDocument, Operation } from './api-document';
 import { Conformance, PROBLEM } from './conformance';
-import type { TestRequest, TestResponse } from './http-client';
+import { sendRequest, type TestRequest, type TestResponse } from './http-client';
 import { isObject, jsonIn, jsonOf, textOf, valueAt } from './json';
 import type { TestStore } from './test-store';
-
-/** A running store under check. */
-export interface Target {
-  /** @param path below the base URL, such as `/pets` */
-  send(path: string, request?: TestRequest): Promise<TestResponse>;
-  wait(seconds: number): Promise<void>;
-  /** Left out for a deployment, of which only HTTP and one key are known. */
-  readonly store?: TestStore;
-}
 
 export interface ApiRequest extends Omit<TestRequest, 'method'> {
   /** Below the base URL, with its query. */
@@ -32,7 +23,7 @@ const SLOW_MS = 1_000;
 /** A busy machine can delay one response, and hardly three of one operation. */
 const SLOW_RESPONSES = 3;
 
-/** The API of a running store under check: sends requests, and notes each way in which it breaks a promise. */
+/** The API of a test store: sends requests, and notes each way in which it breaks a promise. */
 export class Api {
   /** The operations to check, and those that have succeeded. */
   readonly operations: readonly Operation[];
@@ -45,38 +36,25 @@ export class Api {
   private readonly found = new Map<string, string>();
   private readonly conformance: Conformance;
 
-  /** @param paths only operations below these paths are checked */
+  /**
+   * @param key with every scope of the store
+   * @param paths only operations below these paths are checked
+   */
   constructor(
     readonly document: ApiDocument,
-    readonly target: Target,
+    readonly store: TestStore,
     readonly key: string,
-    readonly scopes: readonly string[],
     paths: readonly string[] = [''],
   ) {
-    this.conformance = new Conformance(document, this.isThorough);
+    this.conformance = new Conformance(document);
     this.operations = document.operations.filter(({ path }) =>
       paths.some((each) => `${path}/`.startsWith(`${each}/`)),
     );
   }
 
-  /** True for a test store: also sends what changes nothing but takes many requests. */
-  get isThorough(): boolean {
-    return this.target.store !== undefined;
-  }
-
   /** All sentences, in the order in which they were noted. */
   get faults(): readonly string[] {
     return [...this.found.values()];
-  }
-
-  /** True if the key has a scope that the operation needs. */
-  may({ scopes }: Operation): boolean {
-    return scopes.length === 0 || scopes.some((scope) => this.scopes.includes(scope));
-  }
-
-  /** Returns a key of another account with exactly these scopes. A deployment has no other key. */
-  async keyWith(scopes: readonly string[]): Promise<string> {
-    return (await this.target.store?.key({ scopes })) ?? this.key;
   }
 
   /** @param kind the mistake without the value that shows it */
@@ -109,13 +87,13 @@ export class Api {
     const startedAt = performance.now();
     const response = await this.request(path, { key: this.key, ...rest, method });
     if (performance.now() - startedAt > SLOW_MS) this.slow.push(operation);
-    if (this.isThorough && this.slow.filter((each) => each === operation).length === SLOW_RESPONSES) {
+    if (this.slow.filter((each) => each === operation).length === SLOW_RESPONSES) {
       this.note(title, 'takes more than a second for each response');
     }
     const { status, headers, text } = response;
     if (isSuccess(response)) this.succeeded.add(operation);
     if (status >= MIN_SERVER_ERROR) {
-      const logged = valueAt(jsonIn(this.target.store?.log.at(-1) ?? ''), 'err', 'message');
+      const logged = valueAt(jsonIn(this.store.log.at(-1) ?? ''), 'err', 'message');
       const error = shortened(textOf(logged ?? text));
       this.note(title, `responds ${status}${cause}: ${error}`, `5xx ${error}`);
       return response;
@@ -143,17 +121,21 @@ export class Api {
     );
   }
 
-  /** Sends a request, and waits when a limit rejects it. Other keys have limits to check. */
+  /**
+   * Sends a request, and advances the clock when a limit rejects it. Other keys have limits to check.
+   *
+   * @param path below the base URL, such as `/pets`
+   */
   async request(path: string, request: TestRequest = { key: this.key }): Promise<TestResponse> {
     for (let attempt = 1; ; attempt += 1) {
-      const response = await this.target.send(path, request);
+      const response = await sendRequest(this.store.url, `/v1${path}`, request);
       if (response.status !== TOO_MANY_REQUESTS || request.key !== this.key) return response;
       const seconds = Number(response.headers['retry-after'] ?? 1);
       if (attempt === MAX_ATTEMPTS || !(seconds <= MAX_WAIT_SECONDS)) {
         const subject = `${request.method ?? 'GET'} /v1${path} responds 429 ${shortened(response.text)}`;
-        throw new UserError(`${subject}. Retry in ${seconds} s, or use a key with requests remaining.`);
+        throw new UserError(`${subject}. Retry in ${seconds} s.`);
       }
-      await this.target.wait(seconds);
+      this.store.clock.advance({ seconds });
     }
   }
 }
@@ -188,7 +170,7 @@ export function shown(value: unknown): string {
   return shortened(isText ? value : value === undefined ? 'nothing' : jsonOf(value));
 }
 
-/** Shortens a text to one line without control characters: it can come from any server, and goes to a terminal. */
+/** Shortens a text to one line without control characters. */
 export function shortened(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').replace(/[.!]$/, '');
   return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)}…` : line;

@@ -3,10 +3,8 @@ import { userMessage } from '../app/user-message';
 import { readConfig } from '../platform/config/config';
 import { migrate, relationsOf, revert } from '../platform/database/migrate';
 import { Api } from './api';
-import { sendRequest, type TestRequest } from './http-client';
 import { FIRST_ACCOUNT } from './promises/access.promises';
 import { checkPromises } from './promises/promises';
-import { Resources } from './resources';
 import { readDocument, type TestStore } from './test-store';
 
 /**
@@ -23,14 +21,9 @@ export async function brokenPromises(
   { paths }: { readonly paths?: readonly string[] } = {},
 ): Promise<string[]> {
   const document = await readDocument(store.url);
-  const target = {
-    send: (path: string, request?: TestRequest) => sendRequest(store.url, `/v1${path}`, request),
-    wait: async (seconds: number) => store.clock.advance({ seconds }),
-    store,
-  };
   await store.key({ account: FIRST_ACCOUNT });
-  const api = new Api(document, target, await store.key(), store.scopes, paths);
-  await checkPromises(api, new Resources(api));
+  const api = new Api(document, store, await store.key(), paths);
+  await checkPromises(api);
   for (const { title } of api.operations.filter((each) => !api.succeeded.has(each))) {
     api.note(title, 'was not checked, because it never succeeds. Give examples that a new store accepts');
   }

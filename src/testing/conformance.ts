@@ -21,16 +21,8 @@ export const PROBLEM = 'application/problem+json';
 export class Conformance {
   private readonly checker: SchemaChecker;
 
-  /**
-   * @param isStrict true: headers and members that are not documented are mismatches; false: only in the Error body,
-   * because proxies add headers and later versions add members
-   */
-  constructor(
-    private readonly document: ApiDocument,
-    private readonly isStrict: boolean,
-  ) {
-    const { schemas } = document.object.components;
-    this.checker = new SchemaChecker(schemas, (name) => isStrict || name === 'Error');
+  constructor(private readonly document: ApiDocument) {
+    this.checker = new SchemaChecker(document.object.components.schemas, true);
   }
 
   /**
@@ -77,7 +69,7 @@ export class Conformance {
   private headerMismatches(response: Content, { headers }: Received): Mismatch[] {
     const documented = Object.entries(response.headers ?? {});
     const known = new Set(documented.map(([name]) => name.toLowerCase()));
-    const isUnknown = (name: string) => this.isStrict && !known.has(name) && !HEADERS_OF_HTTP.test(name);
+    const isUnknown = (name: string) => !known.has(name) && !HEADERS_OF_HTTP.test(name);
     const unknown = Object.entries(headers).filter(([name]) => isUnknown(name));
     return [
       ...unknown.map(([name, got]) => ({ where: `header ${name}`, rule: 'must not be there', got })),
@@ -109,8 +101,7 @@ export class Conformance {
     if (status >= MIN_ERROR_STATUS && ownStatus !== status) {
       mismatches.push({ where: '/status', rule: `must be ${status}`, got: ownStatus });
     }
-    // A later version may add codes, so only a strict comparison rejects one that is not documented.
-    if (this.isStrict && codes.length > 0 && !codes.includes(String(code))) {
+    if (codes.length > 0 && !codes.includes(String(code))) {
       mismatches.push({ where: '/code', rule: `must be one of ${codes.join(', ')}`, got: code });
     }
     return mismatches.map((each) => ({ ...each, where: `body ${each.where}`.trim() }));
@@ -153,14 +144,14 @@ export class SchemaChecker {
 
   /**
    * @param schemas those that references name
-   * @param isClosed true if an object with this schema's name may have only its documented members
+   * @param isClosed true if an object may have only the documented members of its schema
    */
-  constructor(schemas: Readonly<Record<string, object>>, isClosed: (name: string) => boolean) {
+  constructor(schemas: Readonly<Record<string, object>>, isClosed: boolean) {
     addFormats(this.ajv);
     this.ajv.addFormat('int64', { type: 'number', validate: isNearInt64 });
     const known: Record<string, object> = JSON.parse(textForAjv(schemas));
-    for (const [name, schema] of Object.entries(known)) {
-      if ('properties' in schema && isClosed(name)) Object.assign(schema, { additionalProperties: false });
+    for (const schema of Object.values(known)) {
+      if (isClosed && 'properties' in schema) Object.assign(schema, { additionalProperties: false });
     }
     this.ajv.addSchema({ components: { schemas: known } }, DOCUMENT_ID);
   }

@@ -1,5 +1,4 @@
 import { type Agent, type IncomingHttpHeaders, type IncomingMessage, request as http } from 'node:http';
-import { request as https } from 'node:https';
 import { text as textOf } from 'node:stream/consumers';
 import { jsonOf } from './json';
 
@@ -42,9 +41,8 @@ export function sendRequest(
   const isWritten = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
   const bytes = isWritten ? body : jsonOf(body);
   const signal = AbortSignal.timeout(MAX_RESPONSE_MS);
-  const request = origin.startsWith('https:') ? https : http;
   return new Promise((resolve, reject) => {
-    const outgoing = request(origin, { method, path, agent, signal });
+    const outgoing = http(origin, { method, path, agent, signal });
     outgoing.on('error', reject).on('response', (incoming) => resolve(responseOf(incoming)));
     if (key !== undefined) outgoing.setHeader('authorization', `Bearer ${key}`);
     if (bytes !== undefined && !('transfer-encoding' in headers)) {

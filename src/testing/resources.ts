@@ -23,7 +23,7 @@ export interface Resource {
   readonly response: TestResponse;
 }
 
-/** Creates resources from the documented examples, and knows their ids. Changes nothing that it did not create. */
+/** Creates resources from the documented examples, and knows their ids. */
 export class Resources {
   /** All that were created and not removed. */
   readonly created: Resource[] = [];
@@ -31,14 +31,9 @@ export class Resources {
 
   constructor(private readonly api: Api) {}
 
-  /** True if the operation creates, and the key may use it. */
-  creates(operation: Operation): boolean {
-    return isCreation(operation) && this.api.may(operation);
-  }
-
   /** Creates resources by each POST. */
   async createAll(): Promise<void> {
-    for (const operation of this.api.operations.filter((each) => this.creates(each))) {
+    for (const operation of this.api.operations.filter(isCreation)) {
       for (let at = 0; at < COUNT; at += 1) await this.create(operation);
     }
   }
@@ -58,7 +53,7 @@ export class Resources {
   /** Creates a resource at a path with a parameter, such as `/pets/{petId}`; undefined if no operation creates one. */
   async createAt(path: string): Promise<Resource | undefined> {
     const operation = this.api.document.at('POST', parentOf(path));
-    return operation && this.creates(operation) ? this.create(operation) : undefined;
+    return operation && isCreation(operation) ? this.create(operation) : undefined;
   }
 
   /** Returns a body that refers to new resources: no conflict with other requests rejects it. */
@@ -67,7 +62,7 @@ export class Resources {
   }
 
   /**
-   * Keeps what a successful response created, to use it and to remove it; a replayed response created nothing.
+   * Keeps what a successful response created, to use it; a replayed response created nothing.
    *
    * @returns the resource; the first one of a batch
    */
@@ -106,7 +101,7 @@ export class Resources {
   /**
    * Returns the path of a request, with the required parameters of its query.
    *
-   * @param id replaces the last parameter of the path; default: the id of a resource of this run. A test store has examples
+   * @param id replaces the last parameter of the path; default: the id of a resource of this run, or the example
    */
   pathOf(operation: Operation, id?: string): string {
     const last = operation.path.lastIndexOf('{');
@@ -115,57 +110,16 @@ export class Resources {
       const known = this.idAt(operation.path.slice(0, at + segment.length));
       const parameter = parametersIn(operation, 'path').find((each) => each.name === name);
       const example = parameter?.example ?? parameter?.schema?.example ?? 1;
-      return known ?? (this.api.isThorough ? encoded(example) : UNKNOWN_IDS[0]);
+      return known ?? encoded(example);
     });
     const required = parametersIn(operation, 'query').filter((each) => each.required === true);
     return required.reduce((whole, { name, example }) => withQuery(whole, name, example ?? ''), path);
-  }
-
-  /** True if a resource of this run is at the path of the operation, or it needs none, or the store is a test store. */
-  isOwn(operation: Operation): boolean {
-    const isKnown = operation.path.includes('{')
-      ? this.idAt(operation.path.slice(0, operation.path.lastIndexOf('}') + 1)) !== undefined
-      : isCreation(operation);
-    return this.api.isThorough || operation.method === 'GET' || isKnown;
   }
 
   /** Returns the path that a member of the body refers to: its last parameter has the same name, such as `petId`. */
   pathReferredTo(place: Place): string | undefined {
     const parameter = parameterOf(place);
     return this.api.document.operations.find(({ path }) => path.endsWith(parameter))?.path;
-  }
-
-  /** Removes what this run created, the last first; what has no DELETE and can be cancelled is cancelled. */
-  async removeAll(): Promise<void> {
-    const { api } = this;
-    for (const { path, pattern } of this.created.toReversed()) {
-      const operation = this.removalOf(pattern);
-      if (!operation) continue;
-      const isRemoval = operation.method === 'DELETE';
-      const body = isRemoval ? undefined : { status: 'cancelled' };
-      const response = await api.send(operation, { path, body });
-      if (isSuccess(response) || (isRemoval && response.status === 404)) this.forget(path);
-    }
-  }
-
-  /** Returns the operations that create what the key can neither remove nor cancel. */
-  lasting(): Operation[] {
-    const { operations } = this.api.document;
-    const isRemovable = (creation: Operation) =>
-      operations.some(({ path }) => parentOf(path) === collectionOf(creation) && this.removalOf(path));
-    return operations.filter((each) => this.creates(each) && !isRemovable(each));
-  }
-
-  private removalOf(pattern: string): Operation | undefined {
-    const removal = this.api.document.at('DELETE', pattern) ?? this.cancellationOf(pattern);
-    return removal && this.api.may(removal) ? removal : undefined;
-  }
-
-  private cancellationOf(pattern: string): Operation | undefined {
-    const { document } = this.api;
-    const change = document.at('PATCH', pattern);
-    const { status = {} } = document.schema(change?.body ?? {}).properties ?? {};
-    return document.schema(status).enum?.includes('cancelled') ? change : undefined;
   }
 
   private async withNewOthers({ body: schema }: Operation, body: unknown): Promise<unknown> {
@@ -178,11 +132,10 @@ export class Resources {
     return changed;
   }
 
-  /** Returns the id of the newest resource of this run; without one, an id that nothing has. A test store has the example. */
+  /** Returns the id of the newest resource of this run, if there is one. */
   private referenceAt(place: Place): unknown {
     const other = this.created.findLast(({ pattern }) => pattern.endsWith(parameterOf(place)));
-    if (other) return valueOfId(other);
-    return this.api.isThorough ? undefined : jsonIn(UNKNOWN_IDS[0]);
+    return other && valueOfId(other);
   }
 
   private idAt(path: string): string | undefined {
@@ -220,7 +173,7 @@ function parameterOf(place: Place): string {
   return `{${isItem ? name.replace(/s$/, '') : name}}`;
 }
 
-function isCreation({ method, responses }: Operation): boolean {
+export function isCreation({ method, responses }: Operation): boolean {
   return method === 'POST' && responses['201'] !== undefined;
 }
 

@@ -110,7 +110,7 @@ export async function startTestStore(options: TestStoreOptions = {}): Promise<Te
     let conformance: Conformance | undefined;
     const fetch = async (path: string, request: TestRequest = {}): Promise<TestResponse> => {
       const response = await sendRequest(url, path, request);
-      conformance ??= new Conformance(await readDocument(url), true);
+      conformance ??= new Conformance(await readDocument(url));
       conformance.require(request.method ?? 'GET', path, response, request.headers?.['accept']?.toString());
       return response;
     };

@@ -62,13 +62,6 @@ const WRONG = [
   'seed --pets 1e3',
   'seed --pets 10 --random-seed ',
   'seed --pets 10 20',
-  'verify --base-url http://127.0.0.1:1/v1',
-  'verify --key ask_test_x',
-  'verify --base-url ftp://127.0.0.1/v1 --key ask_test_x',
-  'verify --base-url 127.0.0.1:3000 --key ask_test_x',
-  'verify --base-url http://127.0.0.1:1/v1?limit=1 --key ask_test_x',
-  'verify --base-url http://127.0.0.1:1/v1 --key ',
-  'verify now --base-url http://127.0.0.1:1/v1 --key ask_test_x',
 ];
 
 describe('usage of the command line', () => {

@@ -31,7 +31,6 @@ const KEYS: Readonly<Record<string, readonly string[]>> = {
   AUTH: ['acme'],
   DEMO: ['demo', '--scopes', 'pets:read,pets:write,orders:read,events:read,webhooks:manage'],
   STAFF: ['shop', '--plan', 'business', '--scopes', STAFF_SCOPES],
-  ANIMAL_STORE_KEY: ['shop', '--plan', 'business', '--scopes', STAFF_SCOPES],
 };
 
 interface Command {

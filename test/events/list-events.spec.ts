@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { GivenConfig } from '../../src/app/build';
 import { seedPets } from '../../src/cli/seed.repository';
 import { EventsService } from '../../src/events/events.service';
-import { readCommittedDocument } from '../../src/testing/api-document';
+import { readCommittedDocument } from '../support/committed-document';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
 import { expectError } from '../support/expect-error';

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { itUnderLoad } from '../support/it-when';
-import { ApiDocument, readCommittedDocument } from '../../src/testing/api-document';
+import { ApiDocument } from '../../src/testing/api-document';
 import { sendRequest, type TestRequest } from '../../src/testing/http-client';
 import { type OwnServer, startOwnServer } from '../failure/support/own-server';
 import { BasketsModule } from '../modules/support/baskets.module';
@@ -8,6 +8,7 @@ import { NestDtosModule } from '../modules/support/nest-dtos.module';
 import { type ServiceHere, startHere } from '../support/start';
 import { ALL_SCOPES, createKey } from './support/keys';
 import { median } from './support/programs';
+import { readCommittedDocument } from '../support/committed-document';
 
 const REPEATS = 7;
 const MAX_CPU_MS = 50;

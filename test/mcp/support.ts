@@ -1,7 +1,8 @@
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
-import { ApiDocument, readCommittedDocument } from '../../src/testing/api-document';
+import { ApiDocument } from '../../src/testing/api-document';
 import type { HttpResponse, RequestOptions } from '../support/http';
 import type { TestApp } from '../support/app';
+import { readCommittedDocument } from '../support/committed-document';
 
 /** The operations of the document, each a tool. A key needs one of `scopes`, or any. */
 export const OPERATIONS: readonly { name: string; scopes: string[]; description: string }[] = Object.values(

@@ -1,5 +1,6 @@
-import { ApiDocument, readCommittedDocument } from '../../src/testing/api-document';
+import { ApiDocument } from '../../src/testing/api-document';
 import { startApp, type TestApp } from '../support/app';
+import { readCommittedDocument } from '../support/committed-document';
 
 const DOCUMENT = '/openapi.json';
 const CODINGS = ['identity', 'gzip'] as const;

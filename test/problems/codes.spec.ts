@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { codesOf } from '../../src/server/openapi/codes';
-import { readCommittedDocument } from '../../src/testing/api-document';
+import { readCommittedDocument } from '../support/committed-document';
 import { kennels } from '../modules/support/kennels.extension';
 import { LabModule } from '../modules/support/lab.module';
 import { startApp, type TestApp } from '../support/app';

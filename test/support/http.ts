@@ -1,8 +1,9 @@
 import type { Agent } from 'node:http';
 import { connect } from 'node:net';
-import { ApiDocument, readCommittedDocument } from '../../src/testing/api-document';
+import { ApiDocument } from '../../src/testing/api-document';
 import { Conformance } from '../../src/testing/conformance';
 import { sendRequest, type TestRequest, type TestResponse } from '../../src/testing/http-client';
+import { readCommittedDocument } from './committed-document';
 
 export type HttpResponse = TestResponse;
 
@@ -19,7 +20,6 @@ declare global {
 /** All spec files of a worker share it: it compiles each schema once. */
 const conformance = (globalThis.conformanceOfWorker ??= new Conformance(
   new ApiDocument(readCommittedDocument()),
-  true,
 ));
 export const rejectUndocumented = conformance.require.bind(conformance);
 

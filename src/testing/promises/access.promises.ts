@@ -25,16 +25,14 @@ export const accessPromises: Promises = {
   },
 
   async 'a key without the scope of an operation gets 403'(tested) {
-    const { api, isAllowed, operation } = tested;
+    const { api, operation } = tested;
     const { description, scopes: listed } = operation;
-    const all = api.target.store?.scopes;
-    const sendAs = async (scope: string) => tested.sendHarmless({ key: await api.keyWith([scope]) });
-    // A deployment has no key of other scopes: only a scope that the key itself lacks is checked.
-    if (!all && isAllowed) return;
+    const all = api.store.scopes;
+    const sendAs = async (scope: string) =>
+      tested.sendHarmless({ key: await api.store.key({ scopes: [scope] }) });
     const rejected = await sendAs(NO_SCOPE);
     const cause = `to a key without the scope ${listed.join(' or ')}`;
     if (listed.length > 0 && !tested.requires(rejected, cause, '403 insufficient_scope')) return;
-    if (!all) return;
     const [, required = ''] = /scope="([^"]+)"/.exec(rejected.headers['www-authenticate'] ?? '') ?? [];
     const scopes = required.split(' ');
     const names = scopes.join(' or ');
@@ -69,7 +67,7 @@ export const accessPromises: Promises = {
 /** It has no resources, also if tests have used the store. A mistake is likely to name the first account. */
 export const FIRST_ACCOUNT = 'brokenPromises: no resources';
 
-/** Promises that need keys of other accounts. */
+/** Checks with keys of other accounts and of a small plan. */
 export const accountPromises: Promises = {
   // A list decides what belongs to an account: what another account's list lacks, it may neither read nor change.
   async "a resource of an account's own list is unknown to other accounts"(tested) {
@@ -79,7 +77,8 @@ export const accountPromises: Promises = {
     const existing = resources.created.find(({ pattern }) => pattern === operation.path);
     const resource = (await resources.createAt(operation.path)) ?? existing;
     if (!list || !resource) return;
-    const key = await api.keyWith([list.operation, operation].flatMap((both) => both.scopes.slice(0, 1)));
+    const needed = [list.operation, operation].flatMap((both) => both.scopes.slice(0, 1));
+    const key = await api.store.key({ scopes: needed });
     const isListed = async (as: string) => {
       const items = await newestOf(list, parentOf(resource.path), as);
       return items.some((item) => String(idOf(item)) === lastSegment(resource));
@@ -94,8 +93,8 @@ export const accountPromises: Promises = {
     const types = valueAt(event, 'properties', 'type', 'enum');
     if (types === undefined) return;
     // With this scope the account would have the orders of others, too.
-    const scopes = api.scopes.filter((scope) => scope !== 'orders:manage');
-    const first = await api.target.store?.key({ account: FIRST_ACCOUNT, scopes });
+    const scopes = api.store.scopes.filter((scope) => scope !== 'orders:manage');
+    const first = await api.store.key({ account: FIRST_ACCOUNT, scopes });
     const { text } = await api.request(withQuery('/events', 'type', types), { key: first });
     const type = valueAt(jsonIn(text), 0, 'type');
     if (type === undefined) return;
@@ -105,7 +104,7 @@ export const accountPromises: Promises = {
   async 'an operation is limited by the plan unless its document says otherwise'(tested) {
     const { api, operation } = tested;
     const isUncounted = operation[UNCOUNTED] === true;
-    const key = await api.target.store?.key({ perMinute: 1 });
+    const key = await api.store.key({ perMinute: 1 });
     await tested.sendHarmless({ key });
     if (isUncounted) await api.request(NO_PATH, { key });
     const last = await tested.sendHarmless({ key });

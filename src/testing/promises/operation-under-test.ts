@@ -2,7 +2,7 @@ import { type Api, type ApiRequest, codeOf } from '../api';
 import { type ApiDocument, isList, type Operation, type Schema } from '../api-document';
 import type { TestResponse } from '../http-client';
 import type { Place } from '../json';
-import { type Resources, UNKNOWN_IDS } from '../resources';
+import { isCreation, type Resources, UNKNOWN_IDS } from '../resources';
 
 /** Checks of each operation, by the promise. They note each way in which the API breaks it. */
 export type Promises = Readonly<Record<string, (tested: OperationUnderTest) => Promise<void> | void>>;
@@ -10,8 +10,6 @@ export type Promises = Readonly<Record<string, (tested: OperationUnderTest) => P
 /** An operation under check: sends requests to it, and notes how it breaks a promise. */
 export class OperationUnderTest {
   readonly document: ApiDocument;
-  readonly isThorough: boolean;
-  readonly isAllowed: boolean;
 
   constructor(
     readonly api: Api,
@@ -19,8 +17,6 @@ export class OperationUnderTest {
     readonly operation: Operation,
   ) {
     this.document = api.document;
-    this.isThorough = api.isThorough;
-    this.isAllowed = api.may(operation);
   }
 
   /** The path of a request to the operation, of a resource of this run if there is one. */
@@ -34,12 +30,7 @@ export class OperationUnderTest {
   }
 
   get isCreating(): boolean {
-    return this.resources.creates(this.operation);
-  }
-
-  /** True if the operation can only succeed for what this run created. */
-  get isSafe(): boolean {
-    return this.isAllowed && this.resources.isOwn(this.operation);
+    return isCreation(this.operation);
   }
 
   get members(): readonly (readonly [Place, Schema])[] {
@@ -68,10 +59,9 @@ export class OperationUnderTest {
     return list && isList(list) ? new OperationUnderTest(this.api, this.resources, list) : undefined;
   }
 
-  /** Returns the operation that reads the resources of a path, if the key may use it. */
+  /** Returns the operation that reads the resources of a path. */
   readAt(path: string): Operation | undefined {
-    const read = this.document.at('GET', path);
-    return read && this.api.may(read) ? read : undefined;
+    return this.document.at('GET', path);
   }
 
   /** Notes that the operation breaks a promise. @param kind the mistake without the value that shows it */

@@ -2,13 +2,10 @@ import { isSuccess, linkOf, pathOfLink, shown } from '../api';
 import { isList, type Parameter, parametersIn, type Schema, withQuery } from '../api-document';
 import type { TestResponse } from '../http-client';
 import { jsonIn, jsonOf, valueAt } from '../json';
-import { idOf as lastSegment } from '../resources';
 import type { OperationUnderTest, Promises } from './operation-under-test';
 
 const PAGE_SIZE = 2;
 const LARGEST_PAGE = 100;
-/** Pages of a deployment that are followed; a test store's are all followed. */
-const MAX_PAGES = 3;
 /** The value of `sort` for descending ids. */
 const DESCENDING = '-id';
 /** The parameters of every list. */
@@ -18,10 +15,10 @@ const SINGLE_VALUE = /^(string|integer|number|boolean)$/;
 /** Lists: `limit`, `cursor`, the order, filters, and `Link`. */
 export const pagePromises: Promises = {
   async 'lists have the order of their ids, on one page and over pages by Link'(tested) {
-    const { isAllowed, isThorough, operation, path } = tested;
+    const { operation, path } = tested;
     // A short, fixed list has no pages, and a search has an order of its own.
     const isSearch = parametersIn(operation, 'query').some(({ required }) => required);
-    if (!isAllowed || !isList(operation) || isSearch || membersOf(tested)['id'] === undefined) return;
+    if (!isList(operation) || isSearch || membersOf(tested)['id'] === undefined) return;
     if (!queryOf(tested, 'cursor')) {
       tested.note('is a list without the parameter cursor. Its query must extend SortedPageQuery');
       return;
@@ -31,23 +28,20 @@ export const pagePromises: Promises = {
     const ascending = await checkList(tested, path, 'ascending');
     if (!isSortable(tested)) return;
     const descending = await checkList(tested, withQuery(path, 'sort', DESCENDING), 'descending');
-    if (isThorough && ascending !== descending) {
+    if (ascending !== descending) {
       tested.note(`has ${descending} items with sort=${DESCENDING}, and ${ascending} without it`);
     }
   },
 
   // A filter is checked with values of items, with each value of an enumeration, and with one that no item has.
   async 'a query parameter with the name of a member filters by it, also on later pages'(tested) {
-    const { document, isAllowed, isThorough, operation, resources } = tested;
-    if (!isAllowed || !isList(operation)) return;
+    const { document, operation } = tested;
+    if (!isList(operation)) return;
     const filters = parametersIn(operation, 'query').filter(({ name }) => {
       const { type = '' } = document.schema(membersOf(tested)[name] ?? {});
       return !PAGING.has(name) && SINGLE_VALUE.test(type);
     });
-    const newest = filters.length === 0 ? [] : await newestOf(tested);
-    // Others may change items of a deployment meanwhile.
-    const own = new Set(resources.created.map(lastSegment));
-    const items = newest.filter((item) => isThorough || own.has(jsonOf(idOf(item))));
+    const items = filters.length === 0 ? [] : await newestOf(tested);
     for (const filter of filters) {
       for (const value of valuesOf(tested, filter, items)) await checkFilter(tested, filter, value, items);
     }
@@ -70,18 +64,13 @@ function isSortable(tested: OperationUnderTest): boolean {
 
 /** @returns the number of items on the largest page */
 async function checkList(tested: OperationUnderTest, path: string, order: string): Promise<number> {
-  const { isThorough } = tested;
   const ids = itemsOf(await tested.send({ path: withQuery(path, 'limit', LARGEST_PAGE) })).map(idOf);
   const ascending = order === 'ascending' ? ids : ids.toReversed();
   if (!ascending.every((id, at) => at === 0 || (ascending[at - 1] ?? id) < id)) {
     tested.note(`is not in ${order} order of id`);
   }
-  const wanted = ids.slice(0, isThorough ? undefined : MAX_PAGES * PAGE_SIZE);
-  const followed = await follow(tested, path, wanted.length);
-  // Others may add items to a deployment meanwhile.
-  const newest = ascending.at(-1) ?? 0;
-  const known = followed.filter((id) => isThorough || id <= newest);
-  if (followed.length < wanted.length || known.some((id, at) => id !== (wanted[at] ?? id))) {
+  const followed = await follow(tested, path, ids.length);
+  if (followed.length < ids.length || followed.some((id, at) => id !== (ids[at] ?? id))) {
     tested.note('has other items on its pages, followed by Link, than on one large page');
   }
   return ids.length;
@@ -117,7 +106,7 @@ function itemsOf(response: TestResponse): readonly unknown[] {
 
 /** Lists the values of a filter that its schema allows. */
 function valuesOf(tested: OperationUnderTest, { name, schema }: Parameter, items: readonly unknown[]) {
-  const { document, isThorough } = tested;
+  const { document } = tested;
   const { items: item, ...whole } = document.schema(schema);
   const single = item === undefined ? whole : document.schema(item);
   // A filter may have further values, such as `all`.
@@ -125,12 +114,12 @@ function valuesOf(tested: OperationUnderTest, { name, schema }: Parameter, items
   if (single.enum) return single.enum.filter((value) => document.errors(member, value).length === 0);
   const found = items.map((each) => valueAt(each, name));
   const other = single.type === 'integer' ? (single.maximum ?? 2 ** 52 + 1) : 'a value of no item';
-  const values = [...[...new Set(found)].slice(0, isThorough ? 2 : 1), other];
+  const values = [...[...new Set(found)].slice(0, 2), other];
   const lists = item ? [...values.map((value) => [value]), found.slice(0, 2)] : values;
   return lists.filter((value) => document.errors(schema, value).length === 0);
 }
 
-/** @param items of the list without the filter; of a deployment, only what this run created */
+/** @param items of the list without the filter */
 async function checkFilter(
   tested: OperationUnderTest,
   { name }: Parameter,

@@ -7,17 +7,16 @@ import { OperationUnderTest, type Promises } from './operation-under-test';
 import { pagePromises } from './page.promises';
 import { valuePromises } from './value.promises';
 
-/** Later ones send more requests, and change or remove more. */
+/**
+ * Later ones send more requests, and change or remove more. The limit is the last, because a rejection that is sent again
+ * in its other form would then be 429.
+ */
 const PROMISES: Promises = {
   ...accessPromises,
   ...pagePromises,
   ...idempotencyPromises,
   ...entityTagPromises,
   ...valuePromises,
-};
-
-/** The limit is the last, because a rejection that is sent again in its other form would then be 429. */
-const STORE_PROMISES: Promises = {
   // Tags, ids, descriptions, responses and examples, without a request.
   'the document describes each operation'(tested) {
     const { document, operation } = tested;
@@ -42,22 +41,12 @@ const STORE_PROMISES: Promises = {
   ...accountPromises,
 };
 
-/** Checks every promise that the target allows. @param report receives each with the sentences that broke it */
-export async function checkPromises(
-  api: Api,
-  resources: Resources,
-  report: (title: string, faults: readonly string[]) => void = () => undefined,
-): Promise<void> {
-  let known = 0;
-  const take = (title: string): void => {
-    report(title, api.faults.slice(known));
-    known = api.faults.length;
-  };
+/** Checks every promise. Its breaches are in `api.faults`. */
+export async function checkPromises(api: Api): Promise<void> {
+  const resources = new Resources(api);
   const operations = api.operations.map((each) => new OperationUnderTest(api, resources, each));
   await resources.createAll();
-  take('each operation that creates accepts its documented example');
-  for (const [title, check] of Object.entries({ ...PROMISES, ...(api.isThorough && STORE_PROMISES) })) {
+  for (const check of Object.values(PROMISES)) {
     for (const each of operations) await check(each);
-    take(title);
   }
 }
