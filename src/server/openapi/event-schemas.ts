@@ -1,6 +1,9 @@
 import type { EventTypes } from '../../platform/extension/extension';
 import { isObject } from '../../platform/validation/declare-field';
-import { REFERENCE, type Schemas } from './schemas';
+
+export type Schemas = Readonly<Record<string, unknown>>;
+
+export const REFERENCE = '#/components/schemas/';
 
 /** How deep members are within members. */
 const MAX_DEPTH = 6;

@@ -13,13 +13,9 @@ import {
 } from '../../platform/validation/declare-field';
 import { MAX_INT64, MIN_INT64 } from '../../platform/validation/int64';
 import { operationsOf } from './codes';
-import { serializable } from './event-schemas';
+import { REFERENCE, type Schemas, serializable } from './event-schemas';
 
 type Type = RegisteredOperation['types'][number];
-
-export type Schemas = Readonly<Record<string, unknown>>;
-
-export const REFERENCE = '#/components/schemas/';
 
 /** A class may have a member of its own class. */
 const MAX_DEPTH = 6;
