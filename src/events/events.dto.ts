@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { PageQuery } from '../platform/paging/page';
-import { type Choice, Instant, Int64, OneOf, SomeOf, Timestamp } from '../platform/validation/fields';
+import { type Choice, Int64, OneOf, SomeOf, Timestamp } from '../platform/validation/fields';
 import { QuickDto } from '../platform/validation/declare-field';
 import { KNOWN_TYPES } from './event-type-registry';
 
@@ -46,14 +46,8 @@ export class ListEventsQuery extends PageQuery {
 
   @OneOf(EVENT_START, {
     optional: true,
-    description: 'An empty page. Read all animals and orders, then follow its `next`.',
+    description:
+      'An empty page. Read all animals and orders, then follow its `next`. Not together with `cursor`.',
   })
   readonly from?: 'now';
-
-  @Instant({
-    optional: true,
-    description:
-      'Begins with the first event whose `createdAt` is later (RFC 3339); a time in the future is `from=now`. Only one of `cursor`, `from` and `since` may be given.',
-  })
-  readonly since?: string;
 }

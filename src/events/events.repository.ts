@@ -87,43 +87,6 @@ export const READ: Statement = {
     ORDER BY id`,
 };
 
-/** Events that readers may see out of the order of their times, because transactions run at the same time. */
-const MAX_DISORDER = 500;
-
-/** True for a time later than $1. Readers see milliseconds. */
-const isLater = (time: string) => `${time} >= $1::timestamptz + interval '1 ms'`;
-
-/**
- * Finds the id after which the events of later times begin; if some were deleted, one that no reader knows. Ids ascend with
- * the first change of a transaction, and `created_at` is its begin. So a bisection finds a later event after an earlier one,
- * and the events before them, or before their transaction, may have the first later one. Parameter: the time.
- */
-export const START: Statement = {
-  isPipelined: true,
-  read: ([id]: [bigint]) => id,
-  text: `
-    WITH RECURSIVE halves (low, high) AS (
-      SELECT removed_to, greatest(${NEWEST}, removed_to) + 1 FROM (TABLE event_log LIMIT 1) AS log
-      UNION ALL
-      SELECT CASE WHEN is_later THEN low ELSE id END, CASE WHEN is_later THEN middle ELSE high END
-      FROM halves, LATERAL (SELECT (low + high) / 2 AS middle) AS half,
-        LATERAL (SELECT id, ${isLater('created_at')} AS is_later FROM events WHERE id >= middle ORDER BY id LIMIT 1) AS event
-      WHERE low + 1 < high
-    ), earlier AS (
-      SELECT id, created_at FROM events WHERE id <= (SELECT max(low) FROM halves) ORDER BY id DESC LIMIT ${MAX_DISORDER}
-    ), previous AS (
-      SELECT id, created_at FROM events WHERE id < (SELECT min(id) >> ${POSITION_BITS} << ${POSITION_BITS} FROM earlier)
-      ORDER BY id DESC LIMIT ${MAX_DISORDER}
-    ), first AS (
-      SELECT min(id) AS id FROM (TABLE earlier UNION ALL TABLE previous) AS events WHERE ${isLater('created_at')}
-    )
-    SELECT CASE
-      WHEN ${isLater('removed_until')} THEN removed_to - 1
-      WHEN first.id IS NULL THEN (SELECT max(low) FROM halves)
-      ELSE greatest((SELECT max(id) FROM events WHERE id < first.id), removed_to)
-    END FROM event_log, first`,
-};
-
 /** The oldest event that readers do not see. */
 const HIDDEN = `
   SELECT created_at AS "createdAt", extract(epoch FROM clock_timestamp() - created_at)::float8 AS seconds
@@ -157,8 +120,7 @@ const RENUMBER = `
   UPDATE event_log SET
     cluster = event_cluster(),
     shift = newest + (1 << 24) - pg_current_xact_id()::text::bigint,
-    removed_to = CASE WHEN $1 THEN (newest + 1) << ${POSITION_BITS} ELSE removed_to END,
-    removed_until = CASE WHEN $1 THEN clock_timestamp() ELSE removed_until END
+    removed_to = CASE WHEN $1 THEN (newest + 1) << ${POSITION_BITS} ELSE removed_to END
   FROM (SELECT greatest((SELECT max(id) FROM events), removed_to) >> ${POSITION_BITS} AS newest FROM event_log) AS found
   WHERE $1 OR cluster <> event_cluster() RETURNING shift`;
 
@@ -170,10 +132,8 @@ const LAST_OLD = `
 const REMOVE = `
   WITH removed AS (
     DELETE FROM events WHERE id = ANY (ARRAY(SELECT id FROM events WHERE id <= $1 ORDER BY id LIMIT 1000))
-    RETURNING created_at
   )
-  UPDATE event_log SET removed_to = greatest(removed_to, $1),
-    removed_until = greatest(removed_until, (SELECT max(created_at) FROM removed))`;
+  UPDATE event_log SET removed_to = greatest(removed_to, $1)`;
 
 @Injectable()
 export class EventsRepository {
@@ -210,11 +170,6 @@ export class EventsRepository {
   /** Writes an event of an account. @param data JSON */
   async add(type: string, data: string, accountId: bigint, transaction: EntityManager): Promise<void> {
     await this.sql.rows('SELECT record_event($1, $2, $3)', [accountId, type, data], transaction);
-  }
-
-  /** Finds the id after which the events of later times begin. `read` does not know it if some were deleted. */
-  async findStart(time: string): Promise<bigint | undefined> {
-    return (await this.sql.rows<bigint>(START, [time]))[0];
   }
 
   async findHidden() {

@@ -14,7 +14,7 @@ import { eventErrors } from './events.errors';
 import { EventsRepository, type StoredEvent } from './events.repository';
 import type { eventSettings } from './events.settings';
 
-const ONE_START = 'Only one of cursor, from and since may be given';
+const ONE_START = 'Only one of cursor and from may be given';
 
 @Injectable()
 export class EventsService extends PeriodicWork {
@@ -42,20 +42,18 @@ export class EventsService extends PeriodicWork {
    *
    * @throws ApiError `insufficient_scope`, `validation_failed`, `invalid_cursor`, `cursor_expired`
    */
-  async list(principal: Principal, { from, since, ...query }: ListEventsQuery): Promise<Page<Event>> {
+  async list(principal: Principal, { from, ...query }: ListEventsQuery): Promise<Page<Event>> {
     const types = this.types.requested(principal, query.type ?? null);
     const request = pageRequestOf('/events', query);
-    const starts = [query.cursor, from, since].filter((given) => given !== undefined);
-    if (starts.length > 1)
-      throw validationFailed([{ parameter: from ? 'from' : 'since', detail: ONE_START }]);
-    const cursor = request.after === undefined ? undefined : BigInt(request.after);
-    const after = since === undefined ? cursor : await this.events.findStart(since);
+    if (from !== undefined && query.cursor !== undefined)
+      throw validationFailed([{ parameter: 'from', detail: ONE_START }]);
+    const after = request.after === undefined ? undefined : BigInt(request.after);
     // An empty list matches nothing: `from=now` is an empty page with a position.
     const filter = { ...principal, types: from === undefined ? types : [] };
     const { events, isKnown, last } = await this.events.read(after ?? 0n, request.limit, filter);
     if (after !== undefined && !isKnown) throw eventErrors.cursor_expired();
     // Any start has the link to the first page.
-    return new Page({ ...request, after: starts[0]?.toString() }, await this.show(principal, events), last);
+    return new Page({ ...request, after: request.after ?? from }, await this.show(principal, events), last);
   }
 
   /** Switches events on or off, and removes those that are older than EVENTS_RETENTION_DAYS. */

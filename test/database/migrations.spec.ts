@@ -99,7 +99,6 @@ describe('migrations', () => {
       'PausedKeys1795219200036',
       'LateOrders1795219200037',
       'WebhookAttempts1795219200038',
-      'RemovedEvents1795219200050',
       'PetWordsAndCounts1795219200060',
       'EarlierBans1795219200061',
       'PetWordsInOneOrder1795219200062',

@@ -210,7 +210,7 @@ class AnimalStore:
         return self._call("PATCH", f"/store/orders/{order_id:d}", changes, if_match=if_match)
 
     def list_events(self, *, limit: int = 100, from_: str | None = None, **filters: Any) -> Iterator[Event]:
-        """The events until now; events() follows them. Filters: type (also as a list), since."""
+        """The events until now; events() follows them. Filter: type (also as a list)."""
         return self._list("/events", limit=limit, **{"from": from_}, **filters)
 
     def list_webhooks(self, *, limit: int = 100, **filters: Any) -> Iterator[Json]:
@@ -298,7 +298,7 @@ class AnimalStore:
     def events(
         self, *, cursor: str | None = None, pause: float = 5, limit: int = 100, from_: str | None = None, **filters: Any
     ) -> EventFeed:
-        """Follows the events without an end. Filters: type (also as a list), since; from_="now" begins with later events."""
+        """Follows the events without an end. Filter: type (also as a list); from_="now" begins with later events."""
         return EventFeed(self, cursor, pause, {"limit": limit, "from": from_, **filters})
 
     def request(
@@ -417,7 +417,7 @@ class EventFeed:
                 time.sleep(self._pause)
 
     def _read(self) -> tuple[list[Event], str]:
-        start = {"from": None, "since": None, "cursor": self.cursor} if self.cursor else {}
+        start = {"from": None, "cursor": self.cursor} if self.cursor else {}
         url = self._store._url("/events", {**self._query, **start})
         response = self._store._send(Request(url, headers=DEFAULT_HEADERS), is_patient=True)
         following = urlsplit(_next_page(url, response.headers) or "").query

@@ -21,7 +21,7 @@ export interface TestEvent extends OwnEvent {
 export type WebhookEvent<Own extends OwnEvent = never> = Event | TestEvent | Own;
 
 export interface EventOptions extends CallOptions {
-  /** Where to continue: the `cursor` of an earlier feed. Then `from` and `since` have no effect. */
+  /** Where to continue: the `cursor` of an earlier feed. Then `from` has no effect. */
   readonly cursor?: string | undefined;
   /** The wait after a page without events, in milliseconds. Default 5,000. */
   readonly pauseMs?: number;
@@ -45,7 +45,7 @@ export function feedOf<T>(
   const beginning = (): URL | undefined => {
     if (first === undefined || current === undefined) return first;
     const url = new URL(first);
-    for (const name of ['from', 'since']) url.searchParams.delete(name);
+    url.searchParams.delete('from');
     url.searchParams.set('cursor', current);
     return url;
   };

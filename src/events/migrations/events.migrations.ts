@@ -138,15 +138,6 @@ export class Events1795219200030 implements MigrationInterface {
   }
 }
 
-/** Adds the time of the newest event that was deleted. */
-export class RemovedEvents1795219200050 extends SqlMigration {
-  override readonly upSql = `
-    ALTER TABLE event_log ADD removed_until timestamptz NOT NULL DEFAULT '-infinity';
-    UPDATE event_log SET removed_until = coalesce((SELECT created_at FROM events ORDER BY id LIMIT 1), now())
-    WHERE removed_to > 0`;
-  override readonly downSql = 'ALTER TABLE event_log DROP removed_until';
-}
-
 /** Lets extensions write events. New numbers wait for its transaction, as for a change of an animal. */
 export class OwnEvents1795219200070 extends SqlMigration {
   override readonly upSql = `
@@ -162,4 +153,4 @@ export class OwnEvents1795219200070 extends SqlMigration {
   override readonly downSql = 'DROP FUNCTION record_event';
 }
 
-export const eventsMigrations = [Events1795219200030, RemovedEvents1795219200050, OwnEvents1795219200070];
+export const eventsMigrations = [Events1795219200030, OwnEvents1795219200070];

@@ -108,7 +108,7 @@ export async function events(store: AnimalStore, request: Request): Promise<void
   // @ts-expect-error: no such type
   store.events({ type: ['pet.sold'] });
   const start: string | undefined = await store.events({ from: 'now' }).start();
-  store.events({ since: '2026-11-21T12:00:00Z' }, { cursor: start });
+  store.events({ from: 'now' }, { cursor: start });
 }
 
 export async function operations(store: AnimalStore): Promise<void> {
