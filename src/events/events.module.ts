@@ -8,7 +8,6 @@ import { EventsRepository } from './events.repository';
 import { eventScopes } from './events.scopes';
 import { EventsService } from './events.service';
 import { eventSettings } from './events.settings';
-import { FeedHorizon } from './feed-horizon';
 import { eventsMigrations } from './migrations/events.migrations';
 
 /** Extensions need no import to write events. */
@@ -21,7 +20,7 @@ import { eventsMigrations } from './migrations/events.migrations';
   settings: eventSettings,
   imports: [AccountsModule],
   controllers: [EventsController],
-  providers: [EventTypeRegistry, Events, EventsRepository, EventsService, FeedHorizon],
+  providers: [EventTypeRegistry, Events, EventsRepository, EventsService],
   exports: [EventTypeRegistry, Events, EventsRepository],
 })
 export class EventsModule {}

@@ -87,21 +87,10 @@ export const READ: Statement = {
     ORDER BY id`,
 };
 
-/** The oldest event that readers do not see. */
+/** The age of the oldest event that readers do not see. */
 const HIDDEN = `
-  SELECT created_at AS "createdAt", extract(epoch FROM clock_timestamp() - created_at)::float8 AS seconds
+  SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 AS seconds
   FROM events WHERE id >= ${END} ORDER BY id LIMIT 1`;
-
-/** The oldest open transaction of the server with a number. A role sees the begin of its own sessions only. */
-const HOLDER = `
-  SELECT concat_ws(', ', name, nullif(application, ''), 'role ' || role, 'database ' || database) AS name, since FROM (
-    SELECT 'pid ' || pid AS name, application_name AS application, usename AS role, datname AS database,
-      xact_start AS since, backend_xid AS number
-    FROM pg_stat_activity WHERE backend_xid IS NOT NULL
-    UNION ALL
-    SELECT 'prepared transaction ' || quote_literal(gid), '', owner, database, prepared, transaction
-    FROM pg_prepared_xacts
-  ) AS open ORDER BY age(number) DESC LIMIT 1`;
 
 /** The statements before new numbers, which no running change may miss, and those that switch the triggers. */
 const PREPARATIONS = `
@@ -172,13 +161,9 @@ export class EventsRepository {
     await this.sql.rows('SELECT record_event($1, $2, $3)', [accountId, type, data], transaction);
   }
 
-  async findHidden() {
-    return (await this.sql.rows<{ createdAt: Date; seconds: number }>(HIDDEN, []))[0];
-  }
-
-  /** Finds the transaction of the server, also in another database, that holds events back from readers. */
-  async findHolder() {
-    return (await this.sql.rows<{ name: string; since: Date | null }>(HOLDER, []))[0];
+  /** Returns the age of the oldest event that readers do not see yet; 0 if there is none. */
+  async hiddenSeconds(): Promise<number> {
+    return (await this.sql.rows<{ seconds: number }>(HIDDEN, []))[0]?.seconds ?? 0;
   }
 
   /**

@@ -1,5 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { isInteger, parse } from 'lossless-json';
+import { Registry } from 'prom-client';
 import { AccountsService } from '../accounts';
 import type { Principal } from '../auth';
 import { CONFIG, type ConfigOf } from '../platform/config/config';
@@ -7,6 +8,7 @@ import { AgreedTime } from '../platform/database/agreed-time';
 import { validationFailed } from '../platform/errors/platform.errors';
 import { Page, pageRequestOf } from '../platform/paging/page';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
+import { addScrapedGauge } from '../platform/runtime/scraped-gauge';
 import { DAY_MS, MINUTE_MS } from '../platform/runtime/time';
 import { EventTypeRegistry } from './event-type-registry';
 import type { Event, ListEventsQuery } from './events.dto';
@@ -27,8 +29,12 @@ export class EventsService extends PeriodicWork {
     private readonly accounts: AccountsService,
     private readonly time: AgreedTime,
     @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
+    registry: Registry,
   ) {
     super('The upkeep of the event log', MINUTE_MS);
+    const help =
+      'Age of the oldest event that readers do not see yet, because a transaction is open (decision 35).';
+    addScrapedGauge(registry, 'animal_store_events_hidden_seconds', help, () => events.hiddenSeconds());
   }
 
   override async onModuleInit(): Promise<void> {
