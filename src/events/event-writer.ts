@@ -1,11 +1,9 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { EntityManager } from 'typeorm';
-import { CONFIG, type ConfigOf } from '../platform/config/config';
 import { EventTypeRegistry } from './event-type-registry';
 import { EventsRepository } from './events.repository';
-import type { eventSettings } from './events.settings';
 
 /** Writes events of extensions, which the feed and webhooks have as those of animals and orders. */
 @Injectable()
@@ -16,11 +14,10 @@ export class Events {
     private readonly types: EventTypeRegistry,
     private readonly events: EventsRepository,
     private readonly host: HttpAdapterHost<FastifyAdapter>,
-    @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
   ) {}
 
   /**
-   * Writes an event that commits with the transaction, or not at all. With EVENTS_RETENTION_DAYS=0 none is written.
+   * Writes an event that commits with the transaction, or not at all.
    *
    * @param type one of `events` of the extension
    * @param data an object of its class, whose declared members are sent
@@ -29,7 +26,6 @@ export class Events {
    */
   async add(type: string, data: object, accountId: bigint, transaction: EntityManager): Promise<void> {
     const { name } = this.types.ofExtension(type).data;
-    if (this.config.eventsRetentionDays === 0) return;
     const print = this.printers.get(name) ?? this.printerOf(name);
     this.printers.set(name, print);
     const text = print(data);

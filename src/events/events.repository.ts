@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { type ChangeListener, ChangeListeners } from '../platform/database/change-listeners';
 import { Sql, type Statement } from '../platform/database/sql';
 import { MAX_ITEMS } from '../platform/paging/page';
 import { EVENT_TYPES, EventTypeRegistry, type TypeFilter } from './event-type-registry';
@@ -92,51 +91,33 @@ const HIDDEN = `
   SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 AS seconds
   FROM events WHERE id >= ${END} ORDER BY id LIMIT 1`;
 
-/** The statements before new numbers, which no running change may miss, and those that switch the triggers. */
-const PREPARATIONS = `
-  SELECT 'LOCK TABLE pets, store_orders IN SHARE ROW EXCLUSIVE MODE' AS text, false AS "isSwitch"
-  FROM event_log WHERE cluster <> event_cluster()
-  UNION ALL
-  SELECT format('ALTER TABLE %s %s TRIGGER %I', tgrelid::regclass, CASE WHEN $1 THEN 'ENABLE' ELSE 'DISABLE' END, tgname), true
-  FROM pg_trigger
-  WHERE tgfoid IN ('record_pet_events'::regproc, 'record_order_events'::regproc) AND (tgenabled <> 'D') <> $1`;
+const IS_MOVED = 'SELECT FROM event_log WHERE cluster <> event_cluster()';
+
+/** No running change may miss new numbers. */
+const LOCK_CHANGES = 'LOCK TABLE pets, store_orders IN SHARE ROW EXCLUSIVE MODE';
 
 /**
  * In another cluster, such as after a restore, transactions have other numbers: later ids exceed any that a reader has.
- * If $1, changes were made without events, and every reader starts again.
  */
 const RENUMBER = `
-  UPDATE event_log SET
-    cluster = event_cluster(),
-    shift = newest + (1 << 24) - pg_current_xact_id()::text::bigint,
-    removed_to = CASE WHEN $1 THEN (newest + 1) << ${POSITION_BITS} ELSE removed_to END
+  UPDATE event_log SET cluster = event_cluster(), shift = newest + (1 << 24) - pg_current_xact_id()::text::bigint
   FROM (SELECT greatest((SELECT max(id) FROM events), removed_to) >> ${POSITION_BITS} AS newest FROM event_log) AS found
-  WHERE $1 OR cluster <> event_cluster() RETURNING shift`;
+  WHERE cluster <> event_cluster() RETURNING shift`;
 
-/** The last one of the oldest events to delete. The constant LIMIT gives the plan an index (decision 22). */
-const LAST_OLD = `
-  WITH oldest AS MATERIALIZED (SELECT id, created_at FROM events ORDER BY id LIMIT 1000)
-  SELECT (SELECT max(id) FROM oldest WHERE created_at < $1) AS id FROM event_log FOR UPDATE OF event_log`;
-
+/** Deletes the oldest events. The constant LIMIT gives the plan an index (decision 22). */
 const REMOVE = `
-  WITH removed AS (
-    DELETE FROM events WHERE id = ANY (ARRAY(SELECT id FROM events WHERE id <= $1 ORDER BY id LIMIT 1000))
-  )
-  UPDATE event_log SET removed_to = greatest(removed_to, $1)`;
+  WITH oldest AS MATERIALIZED (SELECT id, created_at FROM events ORDER BY id LIMIT 1000),
+    old AS MATERIALIZED (SELECT id FROM oldest WHERE id <= (SELECT max(id) FROM oldest WHERE created_at < $1)),
+    removed AS (DELETE FROM events WHERE id = ANY (ARRAY(SELECT id FROM old)))
+  UPDATE event_log SET removed_to = greatest(removed_to, (SELECT max(id) FROM old))
+  WHERE EXISTS (SELECT FROM old) RETURNING removed_to`;
 
 @Injectable()
 export class EventsRepository {
-  private readonly removals = new ChangeListeners<bigint>();
-
   constructor(
     private readonly sql: Sql,
     private readonly types: EventTypeRegistry,
   ) {}
-
-  /** Adds a listener that runs before the events up to an id are removed. */
-  onRemoval(listener: ChangeListener<bigint>): void {
-    this.removals.add(listener);
-  }
 
   /** Reads at most `count` events after an id, and at most MAX_ITEMS. No event with an earlier id appears later. */
   async read(
@@ -166,30 +147,17 @@ export class EventsRepository {
     return (await this.sql.rows<{ seconds: number }>(HIDDEN, []))[0]?.seconds ?? 0;
   }
 
-  /**
-   * Makes changes of animals and orders write events, or not. Ids ascend in a restored database, too. After changes
-   * without events every reader starts again.
-   */
-  async prepare(isOn: boolean): Promise<void> {
+  /** Makes the ids ascend in a restored database, too. */
+  async prepare(): Promise<void> {
+    if ((await this.sql.rows(IS_MOVED, [])).length === 0) return;
     await this.sql.transaction(async (transaction) => {
-      const preparations = await this.sql.rows<{ text: string; isSwitch: boolean }>(
-        PREPARATIONS,
-        [isOn],
-        transaction,
-      );
-      for (const { text } of preparations) await transaction.query(text);
-      await this.sql.rows(RENUMBER, [isOn && preparations.some(({ isSwitch }) => isSwitch)], transaction);
+      await this.sql.rows(LOCK_CHANGES, [], transaction);
+      await this.sql.rows(RENUMBER, [], transaction);
     });
   }
 
   /** Deletes a batch of events from before a time, the oldest first. @returns false if there are none */
-  removeBefore(time: Date): Promise<boolean> {
-    return this.sql.transaction(async (transaction) => {
-      const [last] = await this.sql.rows<{ id: bigint | null }>(LAST_OLD, [time], transaction);
-      if (!last?.id) return false;
-      await this.removals.run(last.id, transaction);
-      await this.sql.rows(REMOVE, [last.id], transaction);
-      return true;
-    });
+  async removeBefore(time: Date): Promise<boolean> {
+    return (await this.sql.rows(REMOVE, [time])).length > 0;
   }
 }

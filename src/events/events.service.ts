@@ -62,9 +62,9 @@ export class EventsService extends PeriodicWork {
     return new Page({ ...request, after: request.after ?? from }, await this.show(principal, events), last);
   }
 
-  /** Switches events on or off, and removes those that are older than EVENTS_RETENTION_DAYS. */
+  /** Removes events that are older than EVENTS_RETENTION_DAYS. */
   override async run(): Promise<void> {
-    await this.events.prepare(this.config.eventsRetentionDays > 0);
+    await this.events.prepare();
     const time = new Date((await this.time.now()) - this.config.eventsRetentionDays * DAY_MS);
     while (this.hasStarted && !this.isStopping && (await this.events.removeBefore(time)));
   }

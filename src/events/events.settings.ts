@@ -4,7 +4,7 @@ export const eventSettings = {
   eventsRetentionDays: {
     variable: 'EVENTS_RETENTION_DAYS',
     defaultText: '7',
-    parse: parsers.integer(0, 365),
-    meaning: 'Days that events are kept; `0`: none are written.',
+    parse: parsers.integer(4, 365),
+    meaning: 'Days that events are kept, at least 4: deliveries to a webhook are retried for 3 days.',
   },
 };

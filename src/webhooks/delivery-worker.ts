@@ -1,7 +1,6 @@
 import type { Agent } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Counter, Registry } from 'prom-client';
-import type { EntityManager } from 'typeorm';
 import { EventsRepository } from '../events';
 import { AgreedTime } from '../platform/database/agreed-time';
 import { Clock } from '../platform/runtime/clock';
@@ -46,7 +45,6 @@ const STOP_MS = 2 * SECOND_MS;
 /** The longest exchange, the waits for the database, and a difference between the clocks of instances. */
 const LEASE_MS = 30 * SECOND_MS;
 const GONE = 410;
-const MISSED = 'Undelivered events were removed, because they were older than EVENTS_RETENTION_DAYS.';
 
 /** A webhook that delivers. */
 interface Turn {
@@ -60,7 +58,6 @@ interface Turn {
 export class DeliveryWorker extends PeriodicWork {
   private readonly turns = new Map<Turn, Promise<void>>();
   private readonly outcomes: Counter<'account' | 'outcome'>;
-  private readonly missed: Counter<'account'>;
   private readonly statements = new Semaphore(MAX_STATEMENTS);
   private readonly pace = new Pace();
 
@@ -81,19 +78,8 @@ export class DeliveryWorker extends PeriodicWork {
       labelNames: ['account', 'outcome'],
       registers: [registry],
     });
-    this.missed = new Counter({
-      name: 'animal_store_webhook_events_removed_total',
-      help: 'Events that EVENTS_RETENTION_DAYS removed before their delivery.',
-      labelNames: ['account'],
-      registers: [registry],
-    });
     this.gauge('s_waiting', 'Webhooks with undelivered events, without disabled ones.', 'count', registry);
     this.gauge('_oldest_event_seconds', 'Age of the oldest event of these webhooks.', 'seconds', registry);
-  }
-
-  override onModuleInit(): void | Promise<void> {
-    this.events.onRemoval((id, transaction) => this.recordMissed(id, transaction));
-    return super.onModuleInit();
   }
 
   /** Begins the deliveries that are due. */
@@ -226,15 +212,6 @@ export class DeliveryWorker extends PeriodicWork {
     const subject = `The webhook ${id} of the account ${account}`;
     if (isLast) this.logger.warn(`${subject} is disabled. Last error: ${message}`);
     else if (attempts === 0) this.logger.warn(`${subject} fails. The service retries. Error: ${message}`);
-  }
-
-  /** Shows, logs and counts the events that are removed before their delivery. */
-  private async recordMissed(id: bigint, transaction: EntityManager): Promise<void> {
-    for (const missed of await this.webhooks.miss(id, MISSED, transaction)) {
-      this.missed.inc({ account: missed.account }, missed.count);
-      if (missed.isKnown) continue;
-      this.logger.warn(`The webhook ${missed.id} of the account ${missed.account} loses events. ${MISSED}`);
-    }
   }
 
   private gauge(name: string, help: string, member: keyof Waiting, registry: Registry): void {

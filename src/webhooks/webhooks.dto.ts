@@ -142,8 +142,7 @@ export class Webhook {
     max: 255,
     nullable: true,
     untagged: true,
-    description:
-      'Why the last delivery failed, or that events were removed before their delivery; null if it succeeded.',
+    description: 'Why the last delivery failed; null if it succeeded.',
     example: null,
   })
   readonly lastError!: string | null;

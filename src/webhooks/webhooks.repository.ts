@@ -132,17 +132,6 @@ const WAITING = `
   FROM webhooks
   WHERE NOT is_idle AND disabled_at IS NULL AND (${nameOfEnabled('webhooks')}) IS NOT NULL`;
 
-/** Shows in each webhook that its next events up to an id are removed. `isKnown` if it was shown before. */
-const MISS = `
-  UPDATE webhooks SET last_error = $2 FROM (
-    SELECT id, count, last_error IS NOT DISTINCT FROM $2 AS is_known FROM webhooks, LATERAL (
-      SELECT count(*)::int AS count FROM events
-      WHERE id <= $1 AND ${isWanted('events')} AND (events.account_id IS NULL OR events.account_id = webhooks.account_id)
-    ) AS missed WHERE NOT is_idle AND position < $1 AND count > 0
-  ) AS found
-  WHERE webhooks.id = found.id
-  RETURNING webhooks.id, (SELECT name FROM accounts WHERE id = account_id) AS account, count, is_known AS "isKnown"`;
-
 const FINISH = finish('');
 const FINISH_DELIVERED = finish(DELIVERED);
 
@@ -271,12 +260,6 @@ export class WebhooksRepository {
     const parameters = [id, dueAt, position, now];
     if (delivered) await this.sql.rows(FINISH_DELIVERED, [...parameters, delivered.at, delivered.isSlow]);
     else await this.sql.rows(FINISH, parameters);
-  }
-
-  /** Shows in webhooks that undelivered events up to an id are removed. @returns these webhooks */
-  miss(id: bigint, error: string, transaction: EntityManager) {
-    type Missed = { id: bigint; account: string; count: number; isKnown: boolean };
-    return this.sql.rows<Missed>(MISS, [id, error], transaction);
   }
 
   /** Counts the webhooks with events to deliver. */

@@ -120,9 +120,7 @@ export class WebhooksService {
   /** Lists the attempts to deliver an event. @throws ApiError `webhook_not_found` */
   async getDeliveries({ accountId }: Principal, id: bigint): Promise<Delivery[]> {
     await this.find({ id, accountId });
-    // Without events only tests are sent.
-    const days = this.config.eventsRetentionDays || 1;
-    const after = new Date(this.clock.now() - days * DAY_MS);
+    const after = new Date(this.clock.now() - this.config.eventsRetentionDays * DAY_MS);
     const attempts = await this.attempts.list(id, after);
     return attempts.map(({ at, ...attempt }) => ({ ...attempt, at: at.toISOString() }));
   }

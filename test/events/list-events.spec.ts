@@ -1,9 +1,10 @@
 import { rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { GivenConfig } from '../../src/app/build';
+import { createStore } from '../../src/app/store';
 import { seedPets } from '../../src/cli/seed.repository';
 import { EventsService } from '../../src/events/events.service';
+import { readConfig } from '../../src/platform/config/config';
 import { readCommittedDocument } from '../support/committed-document';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
@@ -13,7 +14,6 @@ import type { RequestOptions } from '../support/http';
 import { linksOf } from '../support/links';
 import { PATH, readerOf, settle } from './support/feed';
 
-const OFF: GivenConfig = { eventsRetentionDays: 0 };
 const DAY_SECONDS = 86_400;
 const ORDERS = '/v1/store/orders';
 const PETS = ['pet.created', 'pet.updated'];
@@ -157,28 +157,19 @@ describe('GET /v1/events (listEvents)', () => {
     expect((await app.get(next!)).status).toBe(200);
   });
 
-  it('has no events of changes while EVENTS_RETENTION_DAYS is 0, nor of seed', async () => {
+  it('has no events of seed', async () => {
     await app.post('/v1/pets', aNewPet());
     await seedPets(app.database.directUrl, 3, '1', () => undefined);
     expect(await readerOf(app)()).toHaveLength(1);
-    const off = await startApp(OFF, { beside: app });
-    await off.post('/v1/pets', aNewPet());
-    await off.close();
-    expect(await readerOf(app)()).toHaveLength(1);
   });
 
-  it('returns 410 to a cursor from before changes without events', async () => {
-    await app.post('/v1/pets', aNewPet());
-    await settle(app);
-    const { next } = linksOf(await app.get(PATH));
-    await (await startApp(OFF, { beside: app })).close();
-    await app.post('/v1/pets', aNewPet({ name: 'unseen' }));
-    await removeOld();
-    expectError(await app.get(next!), 410, 'cursor_expired');
-    const read = readerOf(app);
-    expect(await read()).toEqual([]);
-    await app.post('/v1/pets', aNewPet({ name: 'seen' }));
-    expect((await read()).map(({ data }) => data['name'])).toEqual(['seen']);
+  it('removes events after EVENTS_RETENTION_DAYS, at least 4, and the start rejects a lower value in one sentence', () => {
+    const { settings } = createStore();
+    expect(readConfig({ EVENTS_RETENTION_DAYS: '4' }, settings)).toMatchObject({ eventsRetentionDays: 4 });
+    for (const days of ['0', '3'])
+      expect(() => readConfig({ EVENTS_RETENTION_DAYS: days }, settings)).toThrow(
+        `Invalid settings: EVENTS_RETENTION_DAYS must be a whole number from 4 to 365, not "${days}". Fix them and start again.`,
+      );
   });
 
   it('removes old events after the start, which does not wait for it', async () => {

@@ -1,6 +1,5 @@
 import { Socket } from 'node:net';
 import { DEFAULT_SCOPES } from '../../src/app/store';
-import type { GivenConfig } from '../../src/app/build';
 import { startApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE } from '../support/database-urls';
@@ -30,9 +29,7 @@ async function startCutApp(databasePoolSize = 1, scopes?: typeof DEFAULT_SCOPES)
   const proxy = await startCuttingProxy(process.env[ADMIN_URL_VARIABLE] ?? '');
   const database = await createDatabase();
   const behindProxy = { ...database, url: proxy.through(database.url) };
-  // Without events no periodic work commits: the proxy would lose its response.
-  const config: GivenConfig = { databasePoolSize, eventsRetentionDays: 0 };
-  const app = await startApp(config, { database: behindProxy });
+  const app = await startApp({ databasePoolSize }, { database: behindProxy });
   return {
     app,
     proxy,

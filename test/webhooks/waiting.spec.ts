@@ -1,5 +1,4 @@
 import type { GivenConfig } from '../../src/app/build';
-import { EventsService } from '../../src/events/events.service';
 import { startApp, type TestApp } from '../support/app';
 import { scrape, valueOf } from '../support/metrics';
 import { until } from '../support/until';
@@ -31,24 +30,6 @@ describe('events that wait for their delivery', () => {
     jest.restoreAllMocks();
     await receiver.close();
     await app.close();
-  });
-
-  it('are shown, logged and counted if the retention removes them', async () => {
-    receiver.respond = respondWith(503);
-    const { path } = await createWebhook(app, { url: receiver.url, types: ['pet.created'] });
-    await addPets(app, 'a', 'b');
-    await failed(app, path, 1);
-    await app.send('DELETE', '/v1/pets/1');
-    const old = new Date(app.clock.now() - 30 * 24 * HOUR * 1_000);
-    await app.database.query('UPDATE events SET created_at = $1', [old]);
-    for (let at = 0; at < 2; at += 1) await app.nest.get(EventsService, { strict: false }).run();
-    await until(async () => (await app.database.query('SELECT FROM events')).length === 0);
-    const text = 'Undelivered events were removed, because they were older than EVENTS_RETENTION_DAYS.';
-    expect(await state(path)).toMatchObject({ lastError: text });
-    expect(app.log.filter((line) => line.includes(text))).toHaveLength(1);
-    expect((await scrape(app)).text).toMatch(
-      /^animal_store_webhook_events_removed_total\{account="account \d+"\} 2$/m,
-    );
   });
 
   it('are shown by the time of the oldest, in the webhook and in the metrics', async () => {
