@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { HttpException } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { type ApiError, isClientError } from '../platform/errors/api-error';
@@ -24,6 +23,7 @@ export abstract class Authenticator {
 /** Injection token of an `Authenticator` that replaces `KeyAuthenticator`. A `@Global()` module provides and exports it. */
 export const OWN_AUTHENTICATOR = Symbol('OWN_AUTHENTICATOR');
 
+/** In UTF-16 code units; the index of bans has a row for each key id. */
 const MAX_KEY_ID_LENGTH = 255;
 
 /** The authenticator of a team: a client error that it throws is a rejection, too, and every 401 has a challenge. */
@@ -36,31 +36,22 @@ export class ChallengingAuthenticator extends Authenticator {
     try {
       const identity = await this.own.identify(request);
       if ('rejection' in identity) return { ...identity, rejection: withChallenge(identity.rejection) };
-      return { principal: withFiniteLimits(withStorableKey(identity.principal)) };
+      this.requireUsable(identity.principal);
+      return identity;
     } catch (error) {
       const rejection = error instanceof HttpException ? fromNestException(error) : undefined;
       if (rejection && isClientError(rejection.getStatus())) return { rejection: withChallenge(rejection) };
       throw error;
     }
   }
-}
 
-/** Replaces a key id that PostgreSQL cannot store in the index of bans by its hash. */
-function withStorableKey(principal: Principal): Principal {
-  const { keyId } = principal;
-  if (keyId.length <= MAX_KEY_ID_LENGTH && keyId.isWellFormed() && !keyId.includes('\0')) return principal;
-  // JSON keeps lone surrogates apart, which UTF-8 does not.
-  const hash = createHash('sha256').update(JSON.stringify(keyId)).digest('hex');
-  return { ...principal, keyId: `sha256:${hash}` };
-}
-
-const finite = (limit: number): number => Math.min(limit, Number.MAX_SAFE_INTEGER);
-
-/** Neither headers nor messages between processes have a number for Infinity. */
-function withFiniteLimits(principal: Principal): Principal {
-  const { perMinute, perDay } = principal.limits;
-  if (Number.isFinite(perMinute) && Number.isFinite(perDay)) return principal;
-  return { ...principal, limits: { perMinute: finite(perMinute), perDay: finite(perDay) } };
+  /** Requires a key id that PostgreSQL can store, and limits that headers can show. @throws Error */
+  private requireUsable({ keyId, limits: { perMinute, perDay } }: Principal): void {
+    const isStorable = keyId.length <= MAX_KEY_ID_LENGTH && keyId.isWellFormed() && !keyId.includes('\0');
+    if (isStorable && Number.isFinite(perMinute + perDay)) return;
+    const rule = `a keyId of at most ${MAX_KEY_ID_LENGTH} well-formed characters without NUL, and finite limits`;
+    throw new Error(`${this.own.constructor.name} must return ${rule}.`);
+  }
 }
 
 /** A 401 has a challenge (RFC 9110, section 15.5.2). */

@@ -1,6 +1,5 @@
 /** The public API of `animal-store/testing`: docs/extending.md. */
 
-export { authenticatorContract, type AuthenticatorUnderTest, type Contract } from './authenticator.contract';
 export type { TestRequest, TestResponse } from './http-client';
 export { brokenPromises } from './broken-promises';
 export {
