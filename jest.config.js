@@ -27,7 +27,7 @@ const QUICK = [
   'docs/documents',
   'edge/response-headers',
   'events/recorded-changes',
-  'idempotency/(idempotency-key|sealed)',
+  'idempotency/(idempotency-key|secrets)',
   'key/get-key',
   'modules/(dto|handlers)',
   'openapi/(committed-document|operations)',

@@ -166,8 +166,7 @@ export class KeysController {
   @Operation({
     id: 'createKey',
     summary: 'Create a key',
-    description:
-      'Creates a key of an account. Only this response has its secret; only the key that sent the request can repeat it with its `Idempotency-Key`.',
+    description: 'Creates a key of an account. Only this response has its secret.',
     scope: ADMIN_SCOPE,
     idempotent: true,
     untagged: true,
@@ -179,7 +178,7 @@ export class KeysController {
     @Req() by: Client,
     @AccountName() account: string,
     @Body() key: NewKey,
-    @Idempotent({ isSealed: true }) once: Once,
+    @Idempotent({ secretOf: '/keys/:id' }) once: Once,
   ) {
     return once((outer) => this.administration.createKey(by, account, key, outer));
   }
@@ -232,7 +231,7 @@ export class KeysController {
     id: 'rotateKey',
     summary: 'Replace the secret of a key',
     description:
-      'Gives a key a new secret. Older ones still work for `graceSeconds`. Only this response has the new secret; only the key that sent the request can repeat it with its `Idempotency-Key`.',
+      'Gives a key a new secret. Older ones still work for `graceSeconds`. Only this response has the new secret.',
     scope: ADMIN_SCOPE,
     idempotent: true,
     untagged: true,
@@ -243,7 +242,7 @@ export class KeysController {
     @Req() by: Client,
     @KeyId() id: string,
     @Body() rotation: Rotation,
-    @Idempotent({ isSealed: true }) once: Once,
+    @Idempotent({ secretOf: '/keys/:id' }) once: Once,
   ) {
     return once((outer) => this.administration.rotateKey(by, id, rotation, outer));
   }

@@ -51,7 +51,7 @@ export class WebhooksController {
     id: 'createWebhook',
     summary: 'Create a webhook',
     description:
-      'Sends each later event to a URL: the events of animals and of the orders of the account, as far as the key may read them, in order, each at least once, signed by Standard Webhooks. Only the key that sent the request can repeat it with its Idempotency-Key.',
+      'Sends each later event to a URL: the events of animals and of the orders of the account, as far as the key may read them, in order, each at least once, signed by Standard Webhooks. Only this response has its secret.',
     scope,
     idempotent: true,
     returns: [201, WebhookWithSecret, 'The webhook with its secret. `Location` is its URL.'],
@@ -60,7 +60,7 @@ export class WebhooksController {
   createWebhook(
     @CurrentPrincipal() principal: Principal,
     @Body() webhook: NewWebhook,
-    @Idempotent({ isSealed: true }) once: Once,
+    @Idempotent({ secretOf: '/webhooks/:id' }) once: Once,
   ) {
     return once((transaction) => this.webhooks.create(principal, webhook, transaction));
   }
@@ -163,7 +163,7 @@ export class WebhooksController {
     id: 'rotateWebhook',
     summary: 'Replace the secret of a webhook',
     description:
-      'Makes a new secret. For `graceSeconds` each delivery is signed with the old one, too. Send an Idempotency-Key: if the response is lost, the same key repeats the request and gets the same secret.',
+      'Makes a new secret. For `graceSeconds` each delivery is signed with the old one, too. Only this response has the new secret. If it is lost, rotate again.',
     scope,
     idempotent: true,
     returns: [200, WebhookWithSecret, 'The webhook with its new secret.'],
@@ -172,7 +172,7 @@ export class WebhooksController {
     @CurrentPrincipal() principal: Principal,
     @WebhookId() id: bigint,
     @Body() rotation: WebhookRotation,
-    @Idempotent({ isSealed: true }) once: Once,
+    @Idempotent({ secretOf: '/webhooks/:id' }) once: Once,
   ) {
     return once((transaction) => this.webhooks.rotate(principal, id, rotation, transaction));
   }

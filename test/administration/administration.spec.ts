@@ -224,38 +224,4 @@ describe('administration over HTTP', () => {
     expect(await auditOf(name)).toHaveLength(entries);
     expect((await app.get(path)).json).toMatchObject({ plan: 'free', disabledAt: null });
   });
-
-  it('stores no secret, also for an Idempotency-Key, whose response only the same key gets again', async () => {
-    const { path, id, name } = await newKey();
-    const headers = { 'idempotency-key': randomUUID() };
-    for (const [target, spelling] of [
-      [`${path}/keys`, `${path.replace('acme', '%61cme')}/keys`],
-      [`/v1/keys/${id}/rotate`, `/v1/keys/${id.toUpperCase()}/rotate`],
-    ] as const) {
-      const first = await app.post(target, {}, { headers });
-      const again = await app.post(spelling, {}, { headers });
-      expect([again.text, again.headers['idempotent-replayed']]).toEqual([first.text, 'true']);
-      expect(again.headers.location).toBe(first.headers.location);
-      const account = (await app.get('/v1/key')).json.account;
-      const { key: other } = await app.createKey({ account, choice: undefined });
-      expectError(await app.post(target, {}, { headers, key: other }), 422, 'idempotency_key_reused');
-      const tables = await app.database.query<any>(
-        `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`,
-      );
-      const secret = String(first.json.key);
-      for (const { name: table } of tables) {
-        const rows = await app.database.query<any>(`SELECT t::text AS row FROM ${table} t`);
-        expect([table, rows.some(({ row }) => row.includes(secret.slice(9)))]).toEqual([table, false]);
-      }
-      expect(app.log.join('\n')).not.toContain(secret.slice(9));
-    }
-    // The first key and the created one.
-    expect((await app.get(`${path}/keys`)).json).toHaveLength(2);
-    expect((await auditOf(name)).map(({ command }) => command)).toEqual([
-      'accounts create',
-      'keys create',
-      'keys create',
-      'keys rotate',
-    ]);
-  });
 });

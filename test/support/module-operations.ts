@@ -69,6 +69,8 @@ const WEBHOOKS = ['webhooks:manage'];
 const WEBHOOKS_OF_ANY = [...WEBHOOKS, 'admin'];
 
 const { 304: _tagged, ...OF_KEY } = { ...ONE, ...ALWAYS, 403: ['address_not_allowed'] };
+/** The codes of a response with a secret, which is not stored. */
+const SECRET = [...KEYED[409], 'secret_already_shown'];
 /** The facts of every operation of administration. */
 const ADMIN = { scopes: ['admin'], isExtension: true } as const;
 const ACCOUNT = { 404: ['account_not_found'] };
@@ -149,7 +151,7 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
   listWebhooks: { route: 'get /webhooks', codes: LIST, scopes: WEBHOOKS_OF_ANY, isExtension: true },
   createWebhook: {
     route: 'post /webhooks',
-    codes: { ...KEYED, 409: ['too_many_webhooks', ...KEYED[409]] },
+    codes: { ...KEYED, 409: ['too_many_webhooks', ...SECRET] },
     scopes: WEBHOOKS,
     isExtension: true,
   },
@@ -220,7 +222,7 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
       ...BODY,
       200: [],
       404: ['webhook_not_found'],
-      409: KEYED[409],
+      409: SECRET,
       422: KEYED[422],
     },
     scopes: WEBHOOKS,
@@ -244,7 +246,7 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
   createKey: {
     ...ADMIN,
     route: 'post /accounts/{account}/keys',
-    codes: { ...KEYED, ...ACCOUNT, 409: ['account_disabled', ...KEYED[409]] },
+    codes: { ...KEYED, ...ACCOUNT, 409: ['account_disabled', ...SECRET] },
     isUntagged: true,
   },
   getKeyById: { ...ADMIN, route: 'get /keys/{keyId}', codes: { ...UNSHARED, ...KEY } },
@@ -261,7 +263,7 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
   rotateKey: {
     ...ADMIN,
     route: 'post /keys/{keyId}/rotate',
-    codes: { ...CHANGED_ONCE, ...BODY, ...KEY, 409: ['key_not_usable', ...KEYED[409]] },
+    codes: { ...CHANGED_ONCE, ...BODY, ...KEY, 409: ['key_not_usable', ...SECRET] },
     isUntagged: true,
   },
   unbanKey: { ...ADMIN, route: 'post /keys/{keyId}/unban', codes: { ...CHANGED_ONCE, ...KEY } },

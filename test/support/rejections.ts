@@ -69,6 +69,13 @@ async function resendUnknown(app: TestApp): Promise<HttpResponse> {
   return app.post(`${headers['location']}/deliveries/9999/resend`, undefined, { key });
 }
 
+async function repeatWebhook(app: TestApp): Promise<HttpResponse> {
+  const headers = { 'idempotency-key': 'webhook' };
+  const create = () => app.post('/v1/webhooks', { url: 'https://shop.example/webhooks' }, { headers });
+  await create();
+  return create();
+}
+
 async function createWebhooks(app: TestApp): Promise<HttpResponse> {
   const create = () => app.post('/v1/webhooks', { url: 'https://shop.example/webhooks' });
   for (let count = 0; count < MAX_WEBHOOKS; count += 1) await create();
@@ -164,6 +171,7 @@ export const rejections: readonly Rejection[] = [
   [409, 'invalid_transition', deliverPlaced],
   [404, 'webhook_not_found', (app) => app.get('/v1/webhooks/9999')],
   [404, 'event_not_found', resendUnknown],
+  [409, 'secret_already_shown', repeatWebhook],
   [409, 'too_many_webhooks', createWebhooks],
   [403, 'address_not_allowed', (app) => getWith(app, { addresses: ['192.0.2.1'] })],
   [404, 'account_not_found', (app) => app.get('/v1/accounts/missing')],

@@ -12,7 +12,7 @@ interface CommonFacts {
   readonly on?:
     readonly string[] | 'every operation' | 'every body' | 'every scope' | 'every counted operation';
   /** The header of its responses, and its value if that does not depend on the request. */
-  readonly header?: 'Allow' | 'Retry-After' | 'WWW-Authenticate';
+  readonly header?: 'Allow' | 'Location' | 'Retry-After' | 'WWW-Authenticate';
   readonly headerValue?: string;
   /** Where the mistake of the example is; set for a code whose problem details name fields. */
   readonly place?: Place;

@@ -119,6 +119,13 @@ export const platformErrors = defineErrors({
     header: 'Retry-After',
     headerValue: '1',
   },
+  secret_already_shown: {
+    status: 409,
+    when: 'the first request with this `Idempotency-Key` has shown a secret, which is not stored; `Location` is the resource that has it',
+    example:
+      'The first request with this Idempotency-Key has shown the secret of /v1/webhooks/1. If you do not have it, rotate it with a new Idempotency-Key, or remove the resource and create another.',
+    header: 'Location',
+  },
   precondition_failed: {
     status: 412,
     when: '`If-Match` does not name the current `ETag`',

@@ -16,12 +16,12 @@ import { CONFIG, type Config } from '../config/config';
 import { Sql } from '../database/sql';
 import { serializeJson } from '../entity-tags/entity-tag';
 import { text } from '../errors/error.schemas';
+import type { ApiError } from '../errors/api-error';
 import { JSON_TYPE } from '../errors/media-types';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
 import { addParameterFacts } from '../routes/route-facts';
-import { setLocation } from '../routes/resource-url';
+import { setLocation, urlOf } from '../routes/resource-url';
 import { Clock } from '../runtime/clock';
-import { seal, unseal } from '../runtime/seal';
 import { IdempotencyRepository, type StoredResponse } from './idempotency.repository';
 
 const MAX_LENGTH = 255;
@@ -51,12 +51,13 @@ type Work<T> = (transaction?: EntityManager) => Promise<T>;
  *
  * @returns the result of the work; with a key the printed body, so that the stored bytes equal the sent bytes
  * @throws ApiError `validation_failed` for a bad key; `idempotency_key_in_use` while the first request is running;
- * `idempotency_key_reused` if the body differs from the first one
+ * `idempotency_key_reused` if the body differs from the first one; `secret_already_shown` if the first response had a
+ * secret
  */
 export type Once = <T>(work: Work<T>) => Promise<T | string>;
 
 // Not the reply: Fastify's can be awaited, and Nest would wait for the response.
-const ContextOfRequest = createParamDecorator((_sealed: string | undefined, context) => context);
+const ContextOfRequest = createParamDecorator((_secretOf: string | undefined, context) => context);
 
 @Injectable()
 class OncePipe implements PipeTransform<ExecutionContext, Once> {
@@ -67,29 +68,26 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
-  transform(context: ExecutionContext, { data: sealed }: ArgumentMetadata): Once {
+  transform(context: ExecutionContext, { data: secretOf }: ArgumentMetadata): Once {
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     const { request } = reply;
     request.uncalledOnce = context;
     return (work) => {
       request.uncalledOnce = undefined;
       const header = request.headers['idempotency-key'];
-      return header === undefined ? work() : this.runOnce(parseKey(String(header)), reply, sealed, work);
+      return header === undefined ? work() : this.runOnce(parseKey(String(header)), reply, secretOf, work);
     };
   }
 
   private async runOnce(
     key: string,
     reply: FastifyReply,
-    sealed: string | undefined,
+    secretOf: string | undefined,
     work: Work<unknown>,
   ): Promise<string> {
     const { rawBody = '' } = reply.request;
     const id = idOf(reply.request, key);
-    const cipherKey = sealed ? cipherKeyOf(reply.request, key) : undefined;
-    // Another API key sends another request, and gets 422.
-    const parts = [cipherKey ?? '', rawBody].map((part) => Buffer.from(part));
-    const bodyHash = hash('sha256', Buffer.concat(parts), 'buffer');
+    const bodyHash = hash('sha256', rawBody, 'buffer');
     try {
       const { status, location, body, isReplay } = await this.sql.transaction(async (transaction) => {
         // FIND begins after the lock is granted, so it sees the commit of the lock's previous holder.
@@ -98,16 +96,18 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
         // A repetition of a finished request may also hold the lock: it only reads.
         if (!first && !isGranted) throw platformErrors.idempotency_key_in_use();
         if (first && !first.bodyHash.equals(bodyHash)) throw platformErrors.idempotency_key_reused();
-        if (first) return { ...first, body: opened(first.body, cipherKey), isReplay: true };
-        const response = this.responseOf(reply, await work(transaction), bodyHash);
+        if (first && secretOf !== undefined) throw secretAlreadyShown(first);
+        if (first) return { ...first, isReplay: true };
+        const response = this.responseOf(reply, await work(transaction), bodyHash, secretOf);
         // The key of a failed request can be used again.
         const isSuccess = response.status >= 200 && response.status < 300;
-        const stored = { ...response, body: closed(response.body, cipherKey) };
+        // The database must not have a secret.
+        const stored = secretOf === undefined ? response : { ...response, body: '' };
         if (isSuccess) await this.keys.store(id, this.clock.now(), stored, transaction);
         return { ...response, isReplay: false };
       });
       if (isReplay) reply.code(status).header('Idempotent-Replayed', 'true');
-      if (location !== null) reply.header('Location', location);
+      if (isReplay && location !== null) reply.header('Location', location);
       reply.type(JSON_TYPE);
       return body;
     } catch (error) {
@@ -118,10 +118,17 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
   }
 
   /** Prints the response with the route's own serializer. */
-  private responseOf(reply: FastifyReply, value: unknown, bodyHash: Buffer): StoredResponse {
+  private responseOf(
+    reply: FastifyReply,
+    value: unknown,
+    bodyHash: Buffer,
+    secretOf: string | undefined,
+  ): StoredResponse {
+    const { publicBaseUrl } = this.config;
     const body = serializeJson(reply, value);
-    if (reply.statusCode === 201) setLocation(reply, this.config.publicBaseUrl, value);
-    const location = reply.getHeader('Location')?.toString() ?? null;
+    if (reply.statusCode === 201) setLocation(reply, publicBaseUrl, value);
+    const sent = reply.getHeader('Location')?.toString() ?? null;
+    const location = secretOf === undefined ? sent : urlOf(publicBaseUrl, secretOf, { ...Object(value) });
     return { status: reply.statusCode, location, body, bodyHash };
   }
 }
@@ -153,35 +160,29 @@ function idOf({ principal, method, routeOptions, params }: FastifyRequest, key: 
   return hash('sha256', [principal.accountId, method, path, key].join('\n'), 'buffer');
 }
 
-/**
- * Returns the cipher key of a stored response with a secret, because the database must not hold one: a hash of the
- * `Authorization` header, of which the database has only another hash.
- */
-function cipherKeyOf({ headers }: FastifyRequest, key: string): Buffer {
-  return hash('sha256', `${headers.authorization}\n${key}`, 'buffer');
-}
-
-/** Encrypts the stored body of a response with a secret. */
-function closed(body: string, cipherKey: Buffer | undefined): string {
-  return cipherKey ? seal(cipherKey, Buffer.from(body)).toString('base64') : body;
-}
-
-function opened(stored: string, cipherKey: Buffer | undefined): string {
-  return cipherKey ? unseal(cipherKey, Buffer.from(stored, 'base64')).toString() : stored;
+/** @param first the response with the secret, whose `location` is the resource that has it */
+function secretAlreadyShown({ location }: StoredResponse): ApiError {
+  const url = location ?? '';
+  const message = `The first request with this Idempotency-Key has shown the secret of ${url}. If you do not have it, rotate it with a new Idempotency-Key, or remove the resource and create another.`;
+  return platformErrors.secret_already_shown({ message, headers: { Location: url } });
 }
 
 /**
  * Injects the function that does the work of an idempotent operation, which has `idempotent: true`.
  *
- * @param options.isSealed true for a response with a secret: it is stored encrypted, and only the API key of the first
- * request gets it again
+ * @param options.secretOf for a response with a secret, the path of the resource that has it, such as `/keys/:id`: the
+ * response is not stored, and a repetition is 409 `secret_already_shown`
  */
-export function Idempotent({ isSealed = false } = {}): ParameterDecorator {
+export function Idempotent({ secretOf }: { readonly secretOf?: string } = {}): ParameterDecorator {
   return (target, key = '', index) => {
-    ContextOfRequest(isSealed ? 'sealed' : undefined, OncePipe)(target, key, index);
-    const { idempotency_key_in_use: inUse, idempotency_key_reused: reused } = platformErrors;
-    const decorators = [ApiHeader(IDEMPOTENCY_KEY_HEADER)];
-    addParameterFacts(target, key, { rejects: [inUse, reused], decorators });
+    ContextOfRequest(secretOf, OncePipe)(target, key, index);
+    const { idempotency_key_in_use, idempotency_key_reused, secret_already_shown } = platformErrors;
+    const rejects = [
+      idempotency_key_in_use,
+      ...(secretOf === undefined ? [] : [secret_already_shown]),
+      idempotency_key_reused,
+    ];
+    addParameterFacts(target, key, { rejects, decorators: [ApiHeader(IDEMPOTENCY_KEY_HEADER)] });
   };
 }
 

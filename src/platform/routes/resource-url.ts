@@ -18,6 +18,7 @@ export function setLocation(reply: FastifyReply, baseUrl: string, created: unkno
   reply.header('Location', urlOf(prefix, location ?? '/:id', { ...Object(created) }));
 }
 
-function urlOf(prefix: string, path = '', values: Readonly<Record<string, unknown>>): string {
+/** Returns a URL whose path has the values of its parameters, such as `:id`. */
+export function urlOf(prefix: string, path = '', values: Readonly<Record<string, unknown>>): string {
   return prefix + path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(values[name])));
 }

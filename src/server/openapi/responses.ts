@@ -32,7 +32,7 @@ const HEADERS: Readonly<Record<string, HeaderObject>> = Object.fromEntries(
  */
 const EXPERIMENTAL = new Set(['RateLimit', 'RateLimit-Policy']);
 
-/** `Location` of a resource that a text identifies. */
+/** `Location` of a resource that a text may identify. */
 const LOCATION_OF_TEXT = {
   ...HEADERS['Location'],
   required: true,
@@ -131,10 +131,13 @@ function isCommon(codes: Codes, all: Codes): boolean {
 
 /** Describes the response of one status. @param more the names of further headers */
 function errorResponse(codes: Codes, more: readonly string[], exampleOf: ExampleOf): ResponseObject {
-  const own = codes.flatMap(({ header }) => header ?? []);
+  const own = [...new Set(codes.flatMap(({ header }) => header ?? []))];
+  const isAlways = own.length === 1 && codes.every(({ header }) => header);
+  const headers = isAlways ? headersOf([...own, ...more]) : headersOf(more, own);
+  if (own.includes('Location')) headers['Location'] = { ...LOCATION_OF_TEXT, required: false };
   return {
     description: listOf(codes),
-    headers: own.length === codes.length ? headersOf([...own, ...more]) : headersOf(more, own),
+    headers,
     content: {
       'application/json': contentOf('Error', codes, (code) => exampleOf(code, '')),
       'application/problem+json': contentOf('ProblemDetails', codes, (code) => exampleOf(code, PROBLEM)),
