@@ -60,15 +60,11 @@ export async function buildService(
     const serviceConfig = { ...config, databaseUrl: database.url };
     const migrated = () =>
       migrate({ ...serviceConfig, migrations: store.migrations }, prefixOf(config.deployment));
-    const { removed, changed, newer } = await migrated();
+    const { removed, newer } = await migrated();
     const found = [
       ...removed.map(
         (name) =>
           `The tables of the removed extension ${name} stay. "db revert --extension ${name}" of a program that has it deletes them.`,
-      ),
-      ...changed.map(
-        ({ name, extension }) =>
-          `The migration ${name} has changed since it was applied: restore it, or revert it with its data by "db revert --extension ${extension} --yes" and start again.`,
       ),
       ...(newer === undefined
         ? []

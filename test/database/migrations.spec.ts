@@ -41,7 +41,7 @@ describe('migrations', () => {
     const config = schemaConfig(empty.url);
     const { applied } = await migrate(config);
     expect(applied).toEqual(migrations.map(({ name }) => name));
-    expect(await migrate(config)).toEqual({ applied: [], removed: [], changed: [] });
+    expect(await migrate(config)).toEqual({ applied: [], removed: [] });
     // They bound every wait of the sessions that come after.
     const session = new Client({ connectionString: empty.directUrl });
     await session.connect();
@@ -88,7 +88,6 @@ describe('migrations', () => {
       'ExtensionOwners1795219200013',
       'KeyBans1795219200014',
       'DeploymentAndDisabledAccounts1795219200015',
-      'MigrationFingerprints1795219200016',
       'ForgottenOrders1795219200020',
       'Administration1795219200025',
       'Events1795219200030',
@@ -114,9 +113,8 @@ describe('migrations', () => {
     expect(await migrate(schemaConfig(database.url))).toEqual({
       applied: newer,
       removed: ['kennels'],
-      changed: [],
     });
-    expect(await migrate(config)).toEqual({ applied: [], removed: [], changed: [] });
+    expect(await migrate(config)).toEqual({ applied: [], removed: [] });
     expect(await database.query('SELECT name FROM kennels')).toEqual([{ name: 'North' }]);
     expect(await revert(config, 'kennels')).toEqual([KENNELS]);
     const names = migrations.map(({ name }) => name);
@@ -185,7 +183,7 @@ describe('the reversion of an extension', () => {
     expect(await revert(config, 'kennels')).toEqual([Shelters.name, KENNELS]);
     expect(await revert(config, 'kennels')).toEqual([]);
     expect(await tables()).toEqual([...before, 'later'].toSorted());
-    expect(await apply(extensionOf('later', Later))).toEqual({ applied: [], removed: [], changed: [] });
+    expect(await apply(extensionOf('later', Later))).toEqual({ applied: [], removed: [] });
   });
 
   it('needs a program that has it; so does that of its migration as the last one', async () => {
@@ -196,7 +194,7 @@ describe('the reversion of an extension', () => {
         `The migration ${Shelters.name} belongs to the extension kennels, which this program does not have. Run "db revert --extension kennels" with a program that has it.`,
       );
     }
-    expect(await apply()).toEqual({ applied: [], removed: ['kennels'], changed: [] });
+    expect(await apply()).toEqual({ applied: [], removed: ['kennels'] });
   });
 
   it('runs once if commands are concurrent', async () => {
@@ -215,7 +213,7 @@ describe('the reversion of an extension', () => {
       new RegExp(`^The "down" of the migration ${KENNELS} of the extension kennels fails \\(.*`),
     );
     expect(await database.query('SELECT name, places FROM shelters')).toEqual([]);
-    expect(await apply()).toEqual({ applied: [], removed: ['kennels'], changed: [] });
+    expect(await apply()).toEqual({ applied: [], removed: ['kennels'] });
   });
 
   it('is rejected for a newer version of it; so is that of the store', async () => {
@@ -239,31 +237,6 @@ describe('the reversion of an extension', () => {
     const config = configWith(database.url, { ...kennels, name: 'shelters', scopes: [] });
     expect(await revert(config, 'kennels')).toEqual([]);
     expect(await revert(config, 'shelters')).toEqual([KENNELS]);
-  });
-});
-
-describe('an edited migration of an extension', () => {
-  const NAME = 'Kennels1795300000007';
-  const DOWN = 'DROP TABLE kennels';
-  const madeBy = (up: string) => extensionOf('kennels', migrationOf(NAME, up, DOWN));
-  const first = madeBy('CREATE TABLE kennels (name text)');
-  const edited = madeBy('CREATE TABLE kennels (name text, town text)');
-
-  it('is named by each start, until it is reverted or restored', async () => {
-    await apply(first);
-    for (const changed of (await Promise.all([apply(edited), apply(edited)])).map((each) => each.changed))
-      expect(changed).toEqual([expect.objectContaining({ name: NAME, extension: 'kennels' })]);
-    expect((await apply(first)).changed).toEqual([]);
-    expect(await revert(configWith(database.url, edited), 'kennels')).toEqual([NAME]);
-    expect(await apply(edited)).toEqual({ applied: [NAME], removed: [], changed: [] });
-    expect(await database.query('SELECT town FROM kennels')).toEqual([]);
-  });
-
-  it('is named from the next start on if its source was unknown', async () => {
-    await apply(first);
-    await database.query('UPDATE extension_migrations SET fingerprint = NULL');
-    expect((await apply(edited)).changed).toEqual([]);
-    expect((await apply(first)).changed).toHaveLength(1);
   });
 });
 

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import { DataSource, Migration, MigrationExecutor, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { recordAudit } from './audit';
 import { announced, type DatabaseConfig, dataSourceOptions, SET_ROLE } from './data-source';
@@ -44,8 +43,8 @@ export const WITHOUT_EVENTS = `SELECT set_config('animal_store.events', 'off', t
  * Applies all pending migrations in one transaction; concurrent instances wait for it.
  *
  * @param keyPrefix of a service, to which the database then belongs
- * @returns the names of the migrations, the extensions with tables that this program does not have, and the applied
- *   migrations of extensions whose source has changed; `newer` is the last migration of a newer version of the store
+ * @returns the names of the migrations, and the extensions with tables that this program does not have; `newer` is the
+ *   last migration of a newer version of the store
  * @throws UserError if this program cannot use a newer version's schema, an extension's migration fails, or the database
  *   belongs to a service with other keys
  */
@@ -178,14 +177,10 @@ export async function rejectUsed(runner: QueryRunner): Promise<void> {
   );
 }
 
-/** Returns the migrations of extensions that have the source with which they were applied, as far as it is known. */
+/** Records the extension of each migration, which may have a new name. */
 const RECORD = `
-  INSERT INTO extension_migrations AS known (name, extension, fingerprint)
-    SELECT * FROM unnest($1::text[], $2::text[], $3::text[])
-  ON CONFLICT (name) DO UPDATE
-    SET extension = excluded.extension, fingerprint = excluded.fingerprint
-    WHERE (known.fingerprint = excluded.fingerprint) IS NOT FALSE
-  RETURNING name`;
+  INSERT INTO extension_migrations AS known (name, extension) SELECT * FROM unnest($1::text[], $2::text[])
+  ON CONFLICT (name) DO UPDATE SET extension = excluded.extension WHERE known.extension <> excluded.extension`;
 
 /** Does the work of `migrate` inside the transaction of the caller. */
 export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migrations'>, runner: QueryRunner) {
@@ -195,17 +190,12 @@ export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migratio
   const pending = migrations.filter((_each, at) => states[at]?.state === 'pending');
   await applyMigrations(pending, runner);
   const owned = migrations.filter(({ extension }) => extension !== undefined);
-  const unchanged: { name: string }[] = await runner.query(RECORD, [
-    owned.map(({ name }) => name),
-    owned.map(({ extension }) => extension),
-    owned.map(({ create }) => hash('sha256', String(create))),
-  ]);
-  const changed = owned.filter(({ name }) => !unchanged.some((each) => each.name === name));
+  await runner.query(RECORD, [owned.map(({ name }) => name), owned.map(({ extension }) => extension)]);
   await runner.query(SET_ROLE);
   const applied = pending.map(({ name }) => name);
   if (applied.length > 0) await recordAudit(runner, { command: 'migrate', details: applied.join(', ') });
   const removed = states.flatMap(({ state, extension }) => (state === 'removed' ? [String(extension)] : []));
-  return { applied, removed: [...new Set(removed)], changed, newer };
+  return { applied, removed: [...new Set(removed)], newer };
 }
 
 /** Returns the time in the name of a migration. */

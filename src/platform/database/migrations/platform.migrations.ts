@@ -159,12 +159,6 @@ export class DeploymentAndDisabledAccounts1795219200015 extends SqlMigration {
   override readonly downSql = 'DROP TABLE deployment; ALTER TABLE accounts DROP COLUMN disabled_at';
 }
 
-export class MigrationFingerprints1795219200016 extends SqlMigration {
-  // SHA-256 of the statements of "up"; null if they are unknown.
-  override readonly upSql = 'ALTER TABLE extension_migrations ADD COLUMN fingerprint text';
-  override readonly downSql = 'ALTER TABLE extension_migrations DROP COLUMN fingerprint';
-}
-
 /** A change over HTTP has no user of the system, but the key that made it. */
 export class Administration1795219200025 extends SqlMigration {
   override readonly upSql = `
@@ -222,7 +216,6 @@ export const coreMigrations = [
   ExtensionOwners1795219200013,
   KeyBans1795219200014,
   DeploymentAndDisabledAccounts1795219200015,
-  MigrationFingerprints1795219200016,
   Administration1795219200025,
   PausedKeys1795219200036,
   EarlierBans1795219200061,
