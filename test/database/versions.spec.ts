@@ -1,11 +1,6 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { applyMigrations, inMigrationTransaction, migrate } from '../../src/platform/database/migrate';
 import { createDatabase, type TestDatabase } from '../support/database';
-import { migrations, schemaConfig } from '../support/schema-config';
-
-/** The migrations of the last release; `npm run openapi:release` writes them. */
-const RELEASED: readonly string[] = JSON.parse(readFileSync(join(__dirname, 'released.json'), 'utf8'));
+import { migrations, RELEASED, schemaConfig } from '../support/schema-config';
 
 /** The last release does not use these parts once it runs. */
 const UNUSED = [

@@ -1,5 +1,4 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { SqlMigration } from '../../platform/database/migrations/sql-migration';
 
 const TABLES = `
   CREATE TABLE events (
@@ -106,6 +105,17 @@ const functions = (schema: string) => `
       ${inserted('changed.account_id', "'order.' || changed.status", ORDER_DATA, 'changed')}
     END IF;
     RETURN NULL;
+  END $$;
+
+  -- Extensions write events by it. New numbers wait for its transaction, as for a change of an animal.
+  CREATE FUNCTION record_event(account bigint, kind text, body text) RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE
+    newest bigint;
+  BEGIN
+    IF current_setting('animal_store.events', true) = 'off' THEN RETURN; END IF;
+    LOCK TABLE pets IN ROW EXCLUSIVE MODE;
+    newest := ${NEWEST};
+    ${inserted('account', 'kind', 'body', '(SELECT 1 AS id) AS changed')}
   END $$`;
 
 const recorded = (table: string, recorder: string, event: string, rows: string) => `
@@ -132,25 +142,10 @@ export class Events1795219200030 implements MigrationInterface {
   async down(runner: QueryRunner): Promise<void> {
     await runner.query(`
       DROP FUNCTION record_pet_events, record_order_events CASCADE;
-      DROP FUNCTION event_id_of, event_cluster;
+      DROP FUNCTION record_event, event_id_of, event_cluster;
       DROP SEQUENCE event_positions_seq;
       DROP TABLE event_log, events`);
   }
 }
 
-/** Lets extensions write events. New numbers wait for its transaction, as for a change of an animal. */
-export class OwnEvents1795219200070 extends SqlMigration {
-  override readonly upSql = `
-    CREATE FUNCTION record_event(account bigint, kind text, body text) RETURNS void LANGUAGE plpgsql AS $$
-    DECLARE
-      newest bigint;
-    BEGIN
-      IF current_setting('animal_store.events', true) = 'off' THEN RETURN; END IF;
-      LOCK TABLE pets IN ROW EXCLUSIVE MODE;
-      newest := ${NEWEST};
-      ${inserted('account', 'kind', 'body', '(SELECT 1 AS id) AS changed')}
-    END $$`;
-  override readonly downSql = 'DROP FUNCTION record_event';
-}
-
-export const eventsMigrations = [Events1795219200030, OwnEvents1795219200070];
+export const eventsMigrations = [Events1795219200030];

@@ -79,7 +79,9 @@ const TABLES = `
     counted_to bigint NOT NULL DEFAULT 0,
     -- The next such id, when all transactions before this one have ended.
     next_to bigint NOT NULL DEFAULT 0,
-    next_at xid8 NOT NULL DEFAULT '0'
+    next_at xid8 NOT NULL DEFAULT '0',
+    -- Under a publication of all tables (logical replication) PostgreSQL rejects changes of rows without a key.
+    is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only)
   );
   ${[
     'TABLE pet_words',
@@ -175,8 +177,6 @@ const TRIGGERS = [
 const FILL = `
   ${added('pets')}
   ALTER TABLE pet_words ADD PRIMARY KEY (word, size, pet_id);
-  -- For words that begin otherwise and end alike.
-  CREATE INDEX pet_words_reverse ON pet_words (reverse(word));
   INSERT INTO pet_counts SELECT category_id, ${counts()} FROM pets GROUP BY category_id;
   INSERT INTO pet_count_totals (available, pending, sold) SELECT ${counts()} FROM pets`;
 
@@ -195,24 +195,9 @@ export class PetWordsAndCounts1795219200060 implements MigrationInterface {
   }
 }
 
-export class PetWordsInOneOrder1795219200062 extends SqlMigration {
-  // A quarter of what words and counts cost a creation: a search for similar names needs only their first order.
-  override readonly upSql = 'DROP INDEX pet_words_reverse';
-  override readonly downSql = 'CREATE INDEX pet_words_reverse ON pet_words (reverse(word))';
-}
-
-/** Under a publication of all tables (logical replication) PostgreSQL rejects changes of rows without a key. */
-export class PetTotalsKey1795219200063 extends SqlMigration {
-  override readonly upSql =
-    'ALTER TABLE pet_count_totals ADD is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only)';
-  override readonly downSql = 'ALTER TABLE pet_count_totals DROP is_only';
-}
-
 export const petsMigrations = [
   Pets1795219200001,
   FindPets1795219200008,
   PetsOrder1795219200010,
   PetWordsAndCounts1795219200060,
-  PetWordsInOneOrder1795219200062,
-  PetTotalsKey1795219200063,
 ];

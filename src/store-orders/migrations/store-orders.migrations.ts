@@ -66,20 +66,9 @@ export class ForgottenOrders1795219200020 extends SqlMigration {
   // Null for open orders, too: OrderExpiry gives them the whole time, from its first run on.
   override readonly upSql = `
     ALTER TABLE store_orders ADD COLUMN expires_at timestamptz;
-    -- For the expired orders, and for the pages of an animal's orders and of those since a time (decision 34).
     CREATE INDEX store_orders_expires_at ON store_orders (expires_at) WHERE status = 'placed';
+    -- For the pages of an animal's orders, and of those since a time (decision 34).
     CREATE INDEX store_orders_pet_id_id ON store_orders (pet_id, id);
-    CREATE INDEX store_orders_updated_at ON store_orders ((id >> 12), status, updated_at);
-    CREATE INDEX store_orders_account_id_updated_at ON store_orders ((id >> 12), account_id, status, updated_at)`;
-  override readonly downSql = `
-    DROP INDEX store_orders_pet_id_id, store_orders_updated_at, store_orders_account_id_updated_at;
-    ALTER TABLE store_orders DROP COLUMN expires_at`;
-}
-
-export class LateOrders1795219200037 extends SqlMigration {
-  // For the pages of an animal's orders, and of those since a time (decision 34). An earlier program that runs during the
-  // upgrade needs store_orders_updated_at and store_orders_account_id_updated_at: a later version may drop them.
-  override readonly upSql = `
     CREATE INDEX store_orders_pet_id_status_id ON store_orders (pet_id NULLS FIRST, status, id);
     CREATE INDEX store_orders_account_id_pet_id_status_id
       ON store_orders (account_id NULLS FIRST, pet_id, status, id);
@@ -88,8 +77,9 @@ export class LateOrders1795219200037 extends SqlMigration {
     CREATE INDEX store_orders_blocks ON store_orders ((id >> 12), updated_at, status);
     CREATE INDEX store_orders_account_id_blocks ON store_orders ((id >> 12), account_id, updated_at, status)`;
   override readonly downSql = `
-    DROP INDEX store_orders_pet_id_status_id, store_orders_account_id_pet_id_status_id,
-      store_orders_late, store_orders_account_id_late, store_orders_blocks, store_orders_account_id_blocks`;
+    DROP INDEX store_orders_pet_id_id, store_orders_pet_id_status_id, store_orders_account_id_pet_id_status_id,
+      store_orders_late, store_orders_account_id_late, store_orders_blocks, store_orders_account_id_blocks;
+    ALTER TABLE store_orders DROP COLUMN expires_at`;
 }
 
 export const storeOrdersMigrations = [
@@ -98,5 +88,4 @@ export const storeOrdersMigrations = [
   ManagedOrders1795219200009,
   OrdersOrder1795219200011,
   ForgottenOrders1795219200020,
-  LateOrders1795219200037,
 ];

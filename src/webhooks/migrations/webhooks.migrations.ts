@@ -18,24 +18,14 @@ export class Webhooks1795219200031 extends SqlMigration {
       due_at timestamptz NOT NULL,
       disabled_at timestamptz,
       last_delivery_at timestamptz,
-      last_error text
+      last_error text,
+      older_secrets jsonb NOT NULL DEFAULT '[]',
+      -- True while it has nothing to deliver.
+      is_idle boolean NOT NULL DEFAULT false,
+      waiting_since timestamptz,
+      is_slow boolean NOT NULL DEFAULT false
     );
-    CREATE INDEX webhooks_account_id_id ON webhooks (account_id, id)`;
-  override readonly downSql = 'DROP TABLE webhooks';
-}
-
-export class ReplacedSecrets1795219200034 extends SqlMigration {
-  override readonly upSql = "ALTER TABLE webhooks ADD COLUMN older_secrets jsonb NOT NULL DEFAULT '[]'";
-  override readonly downSql = 'ALTER TABLE webhooks DROP COLUMN older_secrets';
-}
-
-/** Says which webhooks have nothing to deliver. The version before does not write it, so what it creates is due. */
-export class WaitingWebhooks1795219200035 extends SqlMigration {
-  override readonly upSql = `
-    ALTER TABLE webhooks
-      ADD is_idle boolean NOT NULL DEFAULT false,
-      ADD waiting_since timestamptz,
-      ADD is_slow boolean NOT NULL DEFAULT false;
+    CREATE INDEX webhooks_account_id_id ON webhooks (account_id, id);
     CREATE INDEX webhooks_due ON webhooks
       ((CASE WHEN attempts > 0 THEN 'failing' WHEN is_slow THEN 'slow' ELSE 'fast' END), due_at)
       WHERE NOT is_idle AND disabled_at IS NULL;
@@ -54,15 +44,7 @@ export class WaitingWebhooks1795219200035 extends SqlMigration {
       WHERE id > after AND id <= (SELECT woken_to FROM webhook_log)
         AND (account_id IS NULL OR account_id = account) AND (wanted IS NULL OR type = ANY (wanted))
       ORDER BY id LIMIT 1
-    $$`;
-  override readonly downSql = `
-    DROP FUNCTION next_webhook_event;
-    DROP TABLE webhook_log;
-    ALTER TABLE webhooks DROP is_idle, DROP waiting_since, DROP is_slow`;
-}
-
-export class WebhookAttempts1795219200038 extends SqlMigration {
-  override readonly upSql = `
+    $$;
     CREATE TABLE webhook_attempts (
       id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       webhook_id bigint NOT NULL REFERENCES webhooks (id) ON DELETE CASCADE,
@@ -76,12 +58,9 @@ export class WebhookAttempts1795219200038 extends SqlMigration {
       error text
     );
     CREATE INDEX webhook_attempts_webhook_id_id ON webhook_attempts (webhook_id, id)`;
-  override readonly downSql = 'DROP TABLE webhook_attempts';
+  override readonly downSql = `
+    DROP FUNCTION next_webhook_event;
+    DROP TABLE webhook_attempts, webhook_log, webhooks`;
 }
 
-export const webhooksMigrations = [
-  Webhooks1795219200031,
-  ReplacedSecrets1795219200034,
-  WaitingWebhooks1795219200035,
-  WebhookAttempts1795219200038,
-];
+export const webhooksMigrations = [Webhooks1795219200031];
