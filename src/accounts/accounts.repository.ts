@@ -5,7 +5,6 @@ import { ORDERS } from '../platform/database/page-statement';
 import { pages } from '../platform/database/lists';
 import { Sql, type Statement } from '../platform/database/sql';
 import type { Direction, PageRequest } from '../platform/paging/page';
-import { MAX_CLOCK_DIFFERENCE_MS } from '../platform/runtime/time';
 import { AccountEntity } from './account.entity';
 import { accountErrors } from './accounts.errors';
 import { ApiKeyEntity } from './api-key.entity';
@@ -59,8 +58,7 @@ const KEYS = `
          k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
          k.paused_at AS "pausedAt", b.banned_until AS "bannedUntil", k.last_used_at AS "lastUsedAt"
   FROM api_keys k JOIN accounts a ON a.id = k.account_id
-  LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2
-    AND b.banned_at <= $2::timestamptz + interval '${MAX_CLOCK_DIFFERENCE_MS} ms'`;
+  LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2`;
 
 /** Its first number is $6. A key is valid or not at $2. */
 const list = ({ from, order }: (typeof ORDERS)[Direction]): Statement => ({
@@ -192,7 +190,7 @@ export class AccountsRepository {
     return (await this.sql.rows<ListedKey>(FIND, [id, now], transaction))[0];
   }
 
-  /** @returns true if the key was banned in the last 24 h, or still is */
+  /** @returns true if the key had a ban */
   async liftBan(id: string, manager: EntityManager): Promise<boolean> {
     return (await this.sql.rows(LIFT_BAN, [id], manager)).length > 0;
   }

@@ -27,7 +27,7 @@ export class KeyController {
 }
 
 /** Describes a key with the windows of its account. @param banAfter the number of strikes that ban a key */
-export function describeKey(
+function describeKey(
   principal: Principal,
   { windows, strikes, bannedUntil }: Standing,
   banAfter: number,

@@ -32,7 +32,7 @@ export class ApiKeyLimits {
   readonly day!: ApiKeyWindow;
 }
 
-@ApiSchema({ description: 'The strikes of the key: requests that came before `Retry-After` had passed.' })
+@ApiSchema({ description: 'The strikes of the key: its 429 responses, at most one a second.' })
 export class ApiKeyStrikes {
   @Integer({
     ...COUNT,

@@ -17,10 +17,10 @@ export class Limits {
     private readonly clock: Clock,
   ) {}
 
-  /** Counts a request. An early retry is a strike of the key. */
+  /** Counts a request. A 429 is a strike of the key. */
   take(owner: string, limits: OwnerLimits, keyId?: string): Maybe<Decision> {
     if (keyId === undefined) return this.store.take(owner, limits);
-    const { bannedUntil } = this.bans.historyOf(keyId);
+    const bannedUntil = this.bans.endOf(keyId);
     const now = this.clock.now();
     if (bannedUntil > now)
       return { verdict: 'banned', windows: this.store.peek(owner, limits), now, bannedUntil };

@@ -4,10 +4,9 @@ import type { Counters } from './rate-limit.store';
 
 const BATCH_SIZE = 5_000;
 
-/** The last ban of a key. Times are milliseconds since the epoch. */
+/** The ban of a key. Its end is in milliseconds since the epoch. */
 export interface Ban {
   readonly keyId: string;
-  readonly bannedAt: number;
   readonly bannedUntil: number;
 }
 
@@ -46,18 +45,14 @@ const FIND_OTHERS = `
 const LEAVE = 'DELETE FROM rate_limit_instances WHERE id = $1';
 
 const SAVE_BAN = `
-  INSERT INTO key_bans (key_id, banned_at, banned_until) VALUES ($1, $2, $3)
-  ON CONFLICT (key_id) DO UPDATE SET banned_at = excluded.banned_at, banned_until = excluded.banned_until`;
+  INSERT INTO key_bans (key_id, banned_until) VALUES ($1, $2)
+  ON CONFLICT (key_id) DO UPDATE SET banned_until = excluded.banned_until`;
 
-/** Also deletes the bans that affect no decision, by the earlier of two clocks. */
+/** Also deletes the bans that have ended by this clock and that of the database. */
 const READ_BANS = `
-  WITH ended AS (
-    DELETE FROM key_bans
-    WHERE greatest(banned_until, banned_at + interval '24 hours') < least($1, clock_timestamp())
-  )
-  SELECT key_id AS "keyId", (extract(epoch FROM banned_at) * 1000)::float8 AS "bannedAt",
-         (extract(epoch FROM banned_until) * 1000)::float8 AS "bannedUntil"
-  FROM key_bans`;
+  WITH ended AS (DELETE FROM key_bans WHERE banned_until < least($1, clock_timestamp()))
+  SELECT key_id AS "keyId", (extract(epoch FROM banned_until) * 1000)::float8 AS "bannedUntil"
+  FROM key_bans WHERE banned_until > $1`;
 
 /** The counters, the bans, and the list of the running instances. Times are milliseconds since the epoch. */
 @Injectable()
@@ -88,8 +83,8 @@ export class RateLimitRepository {
     await this.sql.rows(LEAVE, [instanceId]);
   }
 
-  async saveBan({ keyId, bannedAt, bannedUntil }: Ban): Promise<void> {
-    await this.sql.rows(SAVE_BAN, [keyId, new Date(bannedAt), new Date(bannedUntil)]);
+  async saveBan({ keyId, bannedUntil }: Ban): Promise<void> {
+    await this.sql.rows(SAVE_BAN, [keyId, new Date(bannedUntil)]);
   }
 
   readBans(now: number): Promise<Ban[]> {

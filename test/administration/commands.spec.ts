@@ -77,7 +77,7 @@ describe('commands and operations of administration', () => {
     for (const isHttp of [false, true]) {
       const account = `a${randomUUID()}`;
       const { id } = await app.createKey({ account, choice: FREE });
-      await app.database.query(`INSERT INTO key_bans VALUES ($1, now(), now() + interval '1 h')`, [id]);
+      await app.database.query(`INSERT INTO key_bans VALUES ($1, now() + interval '1 h')`, [id]);
       if (command.includes('enable')) await cli(`accounts disable ${account}`);
       if (command.includes('resume')) await cli(`keys pause ${id}`);
       const isDone = isHttp

@@ -19,7 +19,7 @@ inChromium('the pages', (chromium) => {
   let page: Page;
   let reader: string;
   beforeAll(async () => {
-    app = await startApp({ rateLimitBanAfter: 1, rateLimitBanSeconds: 300 });
+    app = await startApp({ rateLimitBanAfter: 2, rateLimitBanSeconds: 300 });
     browser = await openBrowser(chromium);
   });
   beforeEach(async () => {

@@ -238,10 +238,8 @@ describe('the calls of agents', () => {
   it('are rejected during a ban', async () => {
     const key = await smallKey();
     for (let id = 0; id <= LIMIT; id += 1) await post(app, list(id), { key });
-    for (let strike = 0; strike < 2; strike += 1) {
-      app.clock.advance({ seconds: 2 });
-      await post(app, list(99), { key });
-    }
+    app.clock.advance({ seconds: 1 });
+    await post(app, list(99), { key });
     const banned = await post(app, toolCall(100, 'getKey'), { key });
     expectError(banned, 429, 'api_key_banned');
     expect(banned.headers['retry-after']).toBe('300');

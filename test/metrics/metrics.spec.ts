@@ -20,7 +20,7 @@ let app: TestApp;
 beforeAll(async () => {
   // Each scrape waits a second for the connections that a spec holds.
   const database = await createPatientDatabase();
-  app = await startApp({ metricsPort: 0, rateLimitBanAfter: 1, databasePoolSize: 2 }, { database });
+  app = await startApp({ metricsPort: 0, rateLimitBanAfter: 2, databasePoolSize: 2 }, { database });
 });
 
 describe('metrics', () => {

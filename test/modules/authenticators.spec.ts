@@ -97,7 +97,7 @@ describe("an authenticator of a team's own", () => {
 describe("the identity of an authenticator of a team's own", () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp({ rateLimitBanAfter: 1, rateLimitBanSeconds: 300 }, { extensions: [odd] });
+    app = await startApp({ rateLimitBanAfter: 2, rateLimitBanSeconds: 300 }, { extensions: [odd] });
   });
   afterAll(() => app.close());
 
@@ -177,7 +177,7 @@ describe("the identity of an authenticator of a team's own", () => {
   });
 
   it('gets a ban and its end on every instance within 5 s', async () => {
-    const beside = await startApp({ rateLimitBanAfter: 1 }, { extensions: [odd], beside: app });
+    const beside = await startApp({ rateLimitBanAfter: 2 }, { extensions: [odd], beside: app });
     await ban('token 7');
     const isBanned = async () => (await beside.get('/v1/pets')).json.code === 'api_key_banned';
     await until(isBanned);

@@ -1,182 +1,81 @@
+import * as fc from 'fast-check';
 import { PLANS } from '../../src/accounts';
-import { BanClient } from './support/ban-client';
-import { type Fleet, firstBan } from './support/fleet';
+import { readConfig } from '../../src/platform/config/config';
+import { Bans } from '../../src/rate-limit/bans';
+import { tooManyRequests } from '../../src/rate-limit/rate-limit.headers';
+import type { RateLimitRepository } from '../../src/rate-limit/rate-limit.repository';
+import { type Decision, type OwnerLimits, RateLimitStore } from '../../src/rate-limit/rate-limit.store';
+import { TestClock } from '../support/clock';
 
-const FIRST_STRIKE = { RATE_LIMIT_BAN_AFTER: '1' };
-const FLEET_SECONDS = 3_600;
-const MAX_SECONDS_BEFORE_BAN = 240;
+const FLEET_SECONDS = 1_800;
+
+/** Workers that share one key. All times are in seconds. */
+interface Fleet {
+  readonly workers: number;
+  /** The pauses after admitted requests, in turn. */
+  readonly pauses: readonly number[];
+  /** Returns how long a worker waits after its nth 429 in a row. Default: as long as `Retry-After` says. */
+  readonly wait?: (nth: number) => number;
+  readonly limits: OwnerLimits;
+}
+
+/** Runs a fleet with the default settings. @returns the second of its first ban */
+function firstBan({ workers, pauses, wait, limits }: Fleet): number | undefined {
+  const clock = new TestClock();
+  const store = new RateLimitStore(clock);
+  const bans = new Bans({} as RateLimitRepository, clock, readConfig({}));
+  let turn = 0;
+  const pause = () => pauses[(turn += 1) % pauses.length]!;
+  const fleet = Array.from({ length: workers }, () => ({ at: pause(), rejections: 0 }));
+  for (let now = 0; ;) {
+    const worker = fleet.reduce((first, each) => (each.at < first.at ? each : first));
+    if (worker.at > FLEET_SECONDS) return undefined;
+    clock.advance({ seconds: worker.at - now });
+    now = worker.at;
+    const decision = bans.record('key', store.take('account', limits) as Decision);
+    if (decision.verdict === 'banned') return now;
+    const isRejected = decision.verdict === 'limited';
+    worker.rejections = isRejected ? worker.rejections + 1 : 0;
+    const retryAfter = () => Number(tooManyRequests(decision).headers['Retry-After']);
+    worker.at += isRejected ? (wait?.(worker.rejections) ?? retryAfter()) : pause();
+  }
+}
 
 // bans.spec has the responses to a client, and redis-instances.spec the bans of other instances.
-describe('strikes and bans', () => {
-  it('the last strike gets the verdict banned, and only it begins the ban', () => {
-    const client = new BanClient();
-    expect(client.hammer(2).verdict).toBe('limited');
-    client.wait(1);
-    const end = client.now + 300_000;
-    const last = client.take();
-    expect([last.bannedUntil, last.beganBan]).toEqual([end, true]);
-    const during = client.takeAfter(299.999);
-    expect([during.bannedUntil, during.beganBan]).toEqual([end, undefined]);
-    expect(client.takeAfter(0.001).verdict).toBe('admitted');
-  });
+describe('with the default settings, a key that several workers share', () => {
+  const { free } = PLANS;
+  const spentDay = { ...free, perDay: 1 };
+  const pauses = [4.9, 0.2, 3.7, 1.1, 2.8, 0.6, 4.3];
 
-  it('a 429 is a strike if it comes more than a second after the first one', () => {
-    const client = new BanClient(FIRST_STRIKE);
-    for (let at = 0; at < 3; at += 1) client.take();
-    expect(client.takeAfter(1).verdict).toBe('limited');
-    expect(client.takeAfter(0.001).verdict).toBe('banned');
-  });
-
-  it('a key gets at most one strike a second for any number of 429s', () => {
-    const client = new BanClient();
-    client.hammer(1);
-    for (let at = 0; at < 50; at += 1) expect(client.take().verdict).toBe('limited');
-    expect(client.takeAfter(0.999).verdict).toBe('limited');
-    // The second strike, and the third.
-    expect(client.takeAfter(0.001).verdict).toBe('limited');
-    expect(client.takeAfter(1).verdict).toBe('banned');
-  });
-
-  it('each strike counts for five minutes', () => {
-    const client = new BanClient();
-    for (const pause of [200, 200, 200]) {
-      expect(client.hammer(1).verdict).toBe('limited');
-      client.wait(pause);
-    }
-    client.wait(301);
-    expect(client.hammer(2).verdict).toBe('limited');
-    client.wait(60);
-    expect(client.hammer(1).verdict).toBe('banned');
-  });
-
-  it('another ban within 24 h lasts six times as long, and never longer; a later one is as short as the first', () => {
-    const client = new BanClient();
-    const lengths = [];
-    for (const pause of [300, 1_800, 86_401, 0]) {
-      const { now, bannedUntil = 0 } = client.hammer(3);
-      lengths.push((bannedUntil - now) / 1_000);
-      client.wait(pause);
-    }
-    expect(lengths).toEqual([300, 1_800, 1_800, 300]);
-  });
-
-  it('a 429 during a ban is not a strike and is not counted in a window', () => {
-    const client = new BanClient();
-    client.hammer(3);
-    for (let at = 0; at < 10; at += 1) client.take();
-    client.wait(300);
-    expect(client.take().windows.minute.remaining).toBe(1);
-    expect(client.hammer(1).verdict).toBe('limited');
-  });
-
-  it('a client that waits for Retry-After gets no strike, in the next window either', () => {
-    const client = new BanClient(FIRST_STRIKE);
-    for (let round = 0; round < 5; round += 1) {
-      for (let at = 0; at < 2; at += 1) expect(client.take().verdict).toBe('admitted');
-      const { windows, now } = client.take();
-      client.wait((windows.minute.resetAt - now) / 1_000);
-    }
-  });
-
-  it('a larger plan ends the wait of a key', () => {
-    const client = new BanClient(FIRST_STRIKE);
-    const larger = { perMinute: 3, perDay: 9 };
-    for (let at = 0; at < 3; at += 1) client.take();
-    expect(client.take('key', larger).verdict).toBe('admitted');
-    client.wait(2);
-    expect(client.take('key', larger).verdict).toBe('limited');
-    client.wait(1);
-    expect(client.take('key', larger).verdict).toBe('limited');
-  });
-
-  it('a key that waits for the last Retry-After gets no strike, even if an earlier one was longer', () => {
-    const client = new BanClient(FIRST_STRIKE);
-    const [smaller, larger] = [
-      { perMinute: 2, perDay: 1 },
-      { perMinute: 2, perDay: 9 },
-    ];
-    client.take('key', smaller);
-    // Until midnight.
-    expect(client.take('key', smaller).verdict).toBe('limited');
-    client.take('other', larger);
-    // Until the end of the minute, whose requests the other key then takes.
-    const { windows, now } = client.take('key', larger);
-    client.wait((windows.minute.resetAt - now) / 1_000);
-    for (let at = 0; at < 2; at += 1) client.take('other', larger);
-    expect(client.take('key', larger).verdict).toBe('limited');
-  });
-
-  it('the wait of a key ends with the window that resets last', () => {
-    const client = new BanClient(FIRST_STRIKE);
-    const limits = { perMinute: 1, perDay: 1 };
-    for (let at = 0; at < 2; at += 1) client.take('key', limits);
-    client.wait(90);
-    expect(client.take('key', limits).verdict).toBe('banned');
-  });
-
-  it('a key keeps its strikes for 5 minutes and its last ban; all other keys are forgotten', async () => {
-    const client = new BanClient({ RATE_LIMIT_BAN_AFTER: '2' });
-    const verdicts = async (...waits: number[]) => {
-      const found = [];
-      for (const wait of waits) {
-        client.wait(wait);
-        await client.bans.save();
-        await client.bans.read();
-        found.push(client.take('key', { perMinute: 1, perDay: 3 }).verdict);
-      }
-      return found;
-    };
-    // The first strike, then two admitted requests, each in another minute.
-    expect(await verdicts(0, 0, 2, 58, 60)).toEqual([
-      'admitted',
-      'limited',
-      'limited',
-      'admitted',
-      'admitted',
-    ]);
-    // The day is used up. The second strike is 179 s after the first.
-    expect(await verdicts(59, 2)).toEqual(['limited', 'banned']);
-    expect(await verdicts(300, 2, 1)).toEqual(['limited', 'limited', 'banned']);
-    expect(client.standing().bannedUntil! - client.now).toBe(6 * 300_000);
-    for (let at = 0; at < 1_000; at += 1) client.take(`key ${at}`, { perMinute: 1, perDay: 3 });
-    expect(client.bans.histories.size).toBe(1_001);
-    client.wait(86_400);
-    await client.bans.read();
-    expect([...client.bans.histories.keys()]).toEqual(['key']);
-  });
-
-  describe('with the default settings, a key that several workers share', () => {
-    const { free, pro } = PLANS;
-    const spent = { perMinute: free.perMinute, perDay: 1 };
-    const asTold: Fleet['wait'] = (retryAfter) => retryAfter + 0.05;
-    const jittered: Fleet['wait'] = (retryAfter, _nth, random) => retryAfter + 10 * random();
-    const atMost30: Fleet['wait'] = (retryAfter) => Math.min(retryAfter, 30) + 0.05;
-    const exponential: Fleet['wait'] = (_retryAfter, nth) => Math.min(32, 2 ** (nth - 1));
-
-    it.each<[name: string, fleet: Fleet]>([
-      ['40 workers wait as told', { workers: 40, pause: [0, 5], wait: asTold, limits: free }],
-      ['100 workers wait as told', { workers: 100, pause: [0, 5], wait: asTold, limits: free }],
-      ['100 on the pro plan wait as told', { workers: 100, pause: [2, 4], wait: asTold, limits: pro }],
-      ['100 workers wait up to 10 s longer', { workers: 100, pause: [0, 5], wait: jittered, limits: free }],
-      ['5 workers back off exponentially', { workers: 5, pause: [0, 5], wait: exponential, limits: free }],
-      ['20 wait at most 30 s after the day', { workers: 20, pause: [0, 5], wait: atMost30, limits: spent }],
-    ])('is not banned within an hour if %s', (_name, fleet) => {
-      expect(firstBan(fleet, FLEET_SECONDS)).toBeUndefined();
+  it('is never banned if they wait for Retry-After, up to 16 of any pauses, or 200 that send every 15 s', () => {
+    const limits = fc.record({
+      perMinute: fc.integer({ min: 1, max: 60 }),
+      perDay: fc.constantFrom(99, 1e6),
     });
+    const fleetOf = (max: number, maxPause: number) =>
+      fc.record({
+        workers: fc.integer({ min: 1, max }),
+        pauses: fc.array(fc.double({ min: 0.05, max: maxPause, noNaN: true }), { minLength: 1 }),
+        limits,
+      });
+    const fleets = fc.oneof(fleetOf(16, 90), fleetOf(200, 15));
+    fc.assert(fc.property(fleets, (fleet) => expect(firstBan(fleet)).toBeUndefined()));
+  });
 
-    it('is banned after 100 s, within 10 s, if it ignores Retry-After for a whole day', () => {
-      const fleet: Fleet = { workers: 1, pause: [0.1, 0.1], wait: () => 0.1, limits: spent };
-      const seconds = firstBan(fleet, FLEET_SECONDS);
-      expect(seconds).toBeGreaterThan(90);
-      expect(seconds).toBeLessThan(110);
-    });
+  it.each([5, 10, 20])('is not banned if %d of them back off exponentially', (workers) => {
+    const wait = (nth: number) => 2 ** (nth - 1);
+    for (const limits of [free, spentDay])
+      expect(firstBan({ workers, pauses, wait, limits })).toBeUndefined();
+  });
 
-    it.each([
-      [1, 0.1],
-      [20, 1],
-    ])('is banned within four minutes if %d of them send a request every %d s', (workers, seconds) => {
-      const fleet: Fleet = { workers, pause: [seconds, seconds], wait: () => seconds, limits: free };
-      expect(firstBan(fleet, FLEET_SECONDS)).toBeLessThan(MAX_SECONDS_BEFORE_BAN);
-    });
+  it.each([
+    { workers: 1, seconds: 0.1, limits: spentDay, from: 99, to: 110 },
+    { workers: 1, seconds: 0.1, limits: free, from: 99, to: 150 },
+    { workers: 20, seconds: 1, limits: free, from: 99, to: 150 },
+    { workers: 1, seconds: 0.5, limits: free, from: 99, to: 240 },
+  ])('is banned if $workers of them send a request every $seconds s', ({ seconds, from, to, ...fleet }) => {
+    const banned = firstBan({ ...fleet, pauses: [seconds], wait: () => seconds });
+    expect(banned).toBeGreaterThanOrEqual(from);
+    expect(banned).toBeLessThan(to);
   });
 });

@@ -236,12 +236,12 @@ export const settings = {
   rateLimitBanAfter: setting(
     'RATE_LIMIT_BAN_AFTER=100',
     integer(0, MAX_STRIKES),
-    'Number of strikes (at most one per second) within five minutes that bans a key, at most 300; `0`: no bans.',
+    'Number of strikes (429 responses, at most one per second) within five minutes that bans a key, at most 300; `0`: no bans.',
   ),
   rateLimitBanSeconds: setting(
     'RATE_LIMIT_BAN_SECONDS=300',
     integer(0, 86_400),
-    'Length of a first ban in seconds; another ban within 24 hours lasts six times as long. `0`: no bans.',
+    'Length of a ban in seconds; `0`: no bans.',
   ),
   logLevel: setting(
     'LOG_LEVEL=info',

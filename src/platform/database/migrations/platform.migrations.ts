@@ -125,25 +125,25 @@ export class KeyBans1795219200014 extends SqlMigration {
     CREATE TABLE key_bans (
       -- An id of api_keys, or the text by which the authenticator of a team names a key.
       key_id text PRIMARY KEY,
-      banned_at timestamptz NOT NULL,
       banned_until timestamptz NOT NULL
     );
     INSERT INTO key_bans
-      SELECT id::text, banned_at, banned_until FROM api_keys
+      SELECT id::text, banned_until FROM api_keys
       WHERE banned_until IS NOT NULL AND banned_at > coalesce(unbanned_at, '-infinity')
-      UNION ALL SELECT key_id, banned_at, banned_until FROM external_key_bans;
+      UNION ALL SELECT key_id, banned_until FROM external_key_bans;
     DROP TABLE external_key_bans;
     ALTER TABLE api_keys DROP COLUMN banned_at, DROP COLUMN banned_until, DROP COLUMN unbanned_at`;
   override readonly downSql = `
     ALTER TABLE api_keys
       ADD COLUMN banned_at timestamptz, ADD COLUMN banned_until timestamptz, ADD COLUMN unbanned_at timestamptz;
     CREATE INDEX api_keys_banned_at ON api_keys (banned_at) WHERE banned_at IS NOT NULL;
-    UPDATE api_keys k SET banned_at = b.banned_at, banned_until = b.banned_until
+    UPDATE api_keys k SET banned_at = least(now(), b.banned_until), banned_until = b.banned_until
       FROM key_bans b WHERE b.key_id = k.id::text;
     CREATE TABLE external_key_bans (
       key_id text PRIMARY KEY, banned_at timestamptz NOT NULL, banned_until timestamptz NOT NULL
     );
-    INSERT INTO external_key_bans SELECT * FROM key_bans b
+    INSERT INTO external_key_bans
+      SELECT key_id, least(now(), banned_until), banned_until FROM key_bans b
       WHERE NOT EXISTS (SELECT FROM api_keys k WHERE k.id::text = b.key_id);
     DROP TABLE key_bans`;
 }
