@@ -1,7 +1,10 @@
 import 'reflect-metadata';
-import { createPreview } from '../src/app/extension-checks';
+import { NestFactory } from '@nestjs/core';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import { AppModule, VERSIONING } from '../src/app/app.module';
 import { createStore } from '../src/app/store';
 import { readConfig } from '../src/platform/config/config';
+import { SystemClock } from '../src/platform/runtime/clock';
 import { planTable } from '../src/accounts';
 import { createDocument, jsonText } from '../src/server/openapi/document';
 
@@ -9,7 +12,10 @@ import { createDocument, jsonText } from '../src/server/openapi/document';
 export async function currentDocument(): Promise<string> {
   const store = createStore();
   const config = readConfig({}, store.settings);
-  const app = await createPreview(config, store);
+  const module = AppModule.forRoot({ ...config, databaseUrl: 'postgres://none' }, new SystemClock(), store);
+  // Without instances: nothing is connected, and no provider runs.
+  const app = await NestFactory.create(module, new FastifyAdapter(), { preview: true, logger: false });
+  app.enableVersioning(VERSIONING);
   const text = jsonText(
     createDocument(app, config, store.extensions(config), store.errors, planTable()).complete(),
   );

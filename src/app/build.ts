@@ -1,7 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { prefixOf } from '../accounts';
 import { createApp, requireIndexes } from './create-app';
-import { checkExtensions } from './extension-checks';
 import { StandardOutput } from '../server/logging/standard-output';
 import { createStore, type Store } from './store';
 import { type Config, readConfig } from '../platform/config/config';
@@ -53,7 +52,6 @@ export async function buildService(
   clock?: Clock,
   workers?: Workers,
 ): Promise<BuiltService> {
-  await checkExtensions(store, config);
   const logger = createLogger(config, output);
   const database = await openDatabase(config, 'service', () => logger.info('Creating the database…'));
   try {

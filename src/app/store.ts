@@ -21,6 +21,7 @@ import { petScopes, PetsModule } from '../pets';
 import { orderScopes, StoreOrdersModule } from '../store-orders';
 import { UsageRecordingModule } from '../usage';
 import { WebhooksModule } from '../webhooks';
+import { checkExtensions } from './extension-checks';
 
 /** The extensions that every store has. */
 export const OWN_EXTENSIONS = [
@@ -65,9 +66,10 @@ export interface Store {
   readonly settings: Settings;
 }
 
-/** Combines the store's own extensions with a team's. `checkExtensions` finds mistakes. */
+/** Combines the store's own extensions with a team's. @throws UserError */
 export function createStore(given: readonly ExtensionModule[] = []): Store {
   const added = given.map(extensionOf);
+  checkExtensions(OWN_EXTENSIONS, added, version);
   const extensions = [...OWN_EXTENSIONS, ...added];
   const own = [...coreMigrations, ...OWN_EXTENSIONS.flatMap((each) => each.migrations ?? [])];
   return {

@@ -30,26 +30,11 @@ const DRIVER_SENTENCES: readonly (readonly [string, string])[] = [
 /** Codes of Node.js and OpenSSL for a TLS connection that fails. */
 const TLS_CODE = /CERT|SIGNATURE|INVALID|^ERR_(SSL|TLS|OSSL)/;
 
-/** Fastify's error for a second handler of a route, which `isNativeError` does not recognise. */
-const DUPLICATED_ROUTE = /FST_ERR_DUPLICATED_ROUTE\]: Method '(.+)' already declared for route '(.+)'$/;
-
-/** Nest's error for a constructor. It names no class, or `Function`, if that is missing at run time. */
-const UNKNOWN_DEPENDENCY =
-  /^Nest can't resolve dependencies of the (\S+) .* the argument (?:Function )?(.*?) ?at index \[\d+\] is available in the (\S+) module/;
-
 /** Explains an error to the operator in one sentence; an unexpected error keeps its stack trace. */
 export function userMessage(error: unknown): string {
-  const [, method, url] = DUPLICATED_ROUTE.exec(String(error)) ?? [];
-  if (url !== undefined) return `Two handlers serve ${method} ${url}: change the path of one of them.`;
   if (error instanceof UserError || error instanceof ApiError || error instanceof EmbeddedServerError)
     return error.message;
   if (!types.isNativeError(error)) return String(error);
-  const [, type, dependency, module] = UNKNOWN_DEPENDENCY.exec(error.message) ?? [];
-  if (dependency) {
-    return `${type} needs ${dependency}, which ${module} does not have: import the module that exports it, or add it to the providers.`;
-  }
-  if (type !== undefined)
-    return `${type}: the class of a parameter is missing at run time: import it without \`type\`, and set emitDecoratorMetadata in tsconfig.json.`;
   const sentence = codeOf(error) === '42501' ? missingRight(error.message) : SENTENCES[codeOf(error)];
   if (sentence !== undefined) return sentence;
   if ('syscall' in error && error.syscall === 'uv_cwd')

@@ -8,7 +8,6 @@ import { DatabaseModule } from '../platform/database/database.module';
 import { migrate, migrationStates, type SchemaConfig } from '../platform/database/migrate';
 import { openDatabase } from '../platform/database/open-database';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
-import { checkExtensions } from '../app/extension-checks';
 import { scopesOf, type Store } from '../app/store';
 import { UserError } from '../platform/errors/user-error';
 
@@ -31,7 +30,6 @@ export class CommandContext {
   async withDatabase<T>(work: Work<T>, canCreate = false): Promise<T> {
     const { migrations, settings } = this.store;
     const config = readConfig(undefined, settings);
-    await checkExtensions(this.store, config);
     const database = await openDatabase(config, 'command', (directory) => {
       if (!canCreate) throw noDatabase(directory);
       process.stderr.write('Creating the database…\n');

@@ -1,7 +1,3 @@
-import { checkExtensions } from '../../src/app/extension-checks';
-import { createStore } from '../../src/app/store';
-import { readConfig } from '../../src/platform/config/config';
-import type { Extension } from '../../src';
 import { ApiDocument } from '../../src/testing/api-document';
 import { Conformance } from '../../src/testing/conformance';
 import { startApp, type TestApp } from '../support/app';
@@ -200,40 +196,5 @@ describe('the events of an extension', () => {
     expectError(asked, 400, 'validation_failed');
     expect((await readerOf(without, { key: app.key })()).map(({ type }) => type)).not.toContain(TYPES[0]);
     await without.close();
-  });
-});
-
-describe('the start fails with one sentence for a mistake in the events of an extension', () => {
-  const facts = clinic.events!['clinic.weighed']!;
-  const FORM = 'and consist of at most 100 lower-case letters, digits, dots, dashes and underscores';
-
-  it.each<[string, Partial<Extension>]>([
-    [
-      `the event type pet.created of clinic must begin with "clinic." ${FORM}; pets and clinic both have the event type pet.created: change one of them`,
-      { events: { 'pet.created': facts } },
-    ],
-    [
-      `the event type clinic.Weighed of clinic must begin with "clinic." ${FORM}`,
-      { events: { 'clinic.Weighed': facts } },
-    ],
-    [
-      'the event type clinic.weighed needs the scope vet:read, which no extension declares',
-      { events: { 'clinic.weighed': { ...facts, scope: 'vet:read' } } },
-    ],
-    [
-      'pets and pet both have the event type pet.created: change one of them',
-      { name: 'pet', scopes: [], events: { 'pet.created': { ...facts, scope: 'pets:read' } } },
-    ],
-    [
-      'webhooks and webhook both have the event type webhook.test: change one of them',
-      { name: 'webhook', scopes: [], events: { 'webhook.test': { ...facts, scope: 'pets:read' } } },
-    ],
-  ])('%s', async (sentence, change) => {
-    const { modules: _modules, ...rest } = clinic;
-    const store = createStore([{ ...rest, modules: [], tags: {}, ...change }]);
-    await expect(checkExtensions(store, readConfig({}, store.settings))).rejects.toThrow(
-      `Invalid extensions: ${sentence}. Fix them and start again.`,
-    );
-    expect(createStore().events['pet.created']).toBeDefined();
   });
 });

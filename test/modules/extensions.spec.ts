@@ -1,26 +1,13 @@
-import { version } from '../../package.json';
-import { parsers } from '../../src';
 import type { GivenConfig } from '../../src/app/build';
-import { checkExtensions } from '../../src/app/extension-checks';
 import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
-import { defineErrors } from '../../src/platform/errors/define-errors';
-import type { Extension } from '../../src/platform/extension/extension';
-import { codesOf } from '../../src/server/openapi/codes';
-import { relationsOf } from '../database/support/backups';
 import { startApp, type TestApp } from '../support/app';
-import { createDatabase } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { createPatientDatabase } from '../support/patience';
-import { startHere } from '../support/start';
-import { clinicOf } from './support/clinic.extension';
 import { journal } from './support/journal.extension';
-import { kennels, Kennels1795300000000 } from './support/kennels.extension';
+import { kennels } from './support/kennels.extension';
 
 const isDocumented = false;
-const codeOf = (code: string, status = 409) =>
-  defineErrors({ [code]: { status, when: 'never', message: 'Never.' } });
-const setting = (variable: string) => ({ variable, defaultText: '', parse: parsers.text, meaning: '' });
 
 describe('an extension', () => {
   let app: TestApp;
@@ -73,22 +60,6 @@ describe('an extension', () => {
       $ref: '#/components/responses/TooManyRequests',
     });
     expect(document.paths['/pets'].get.responses['403'].description).toContain('under_embargo');
-  });
-
-  it('with an error code that the document forbids, or of another status, ends the start', async () => {
-    const oddStatus = 'The error code odd_code has the status 200: use one from 400 to 599.';
-    const errors = Object.values(codeOf('odd_code', 200));
-    const start = startApp({}, { beside: app, extensions: [{ name: 'odd', errors }] });
-    await expect(start).rejects.toThrow(oddStatus);
-    for (const status of [999, 404.5]) {
-      const list = () => codesOf({}, Object.values(codeOf('odd_code', status)));
-      expect(list).toThrow(oddStatus.replace('200', String(status)));
-    }
-    for (const code of ['Odd', 'odd_2', 'odd__code', `o${'x'.repeat(64)}`]) {
-      expect(() => codesOf({}, Object.values(codeOf(code)))).toThrow(
-        `The error code ${code} is invalid: use words of a to z joined by "_", at most 64 characters.`,
-      );
-    }
   });
 
   describe('that listens to animals and orders', () => {
@@ -194,94 +165,5 @@ describe('the settings of an extension', () => {
     expect(() => readConfig({ PORT: 'x', KENNEL_PREFIX: 'Small' }, settings)).toThrow(
       /^Invalid settings: PORT must be .*; KENNEL_PREFIX must be one of , Great-, not "Small"\. Fix them/,
     );
-  });
-});
-
-describe('a mistake in extensions ends the start in one message', () => {
-  it.each<[string, ...Extension[]]>([
-    // A single sentence: the two are one value.
-    ['the extension kennels is given twice. ', kennels, kennels],
-    [
-      'the extension one is given twice; one has twice the tag one: change one of them. ',
-      { name: 'one', tags: { one: 'One.' } },
-      { name: 'one', tags: { one: 'Another.' } },
-    ],
-    ['the extension pets is given twice', { name: 'pets' }],
-    ['the name My Kennels must consist of', { name: 'My Kennels' }],
-    [
-      'the scope kennelsx:read of kennels must begin with "kennels:"',
-      { name: 'kennels', scopes: ['kennelsx:read'] },
-    ],
-    [
-      'one and kennels both have the migration Kennels1795300000000, the table kennels: change one of each. ',
-      { name: 'one', migrations: [Kennels1795300000000] },
-      kennels,
-    ],
-    [
-      'one has twice the migration Kennels1795300000000: change one of them. ',
-      { name: 'one', migrations: [Kennels1795300000000, Kennels1795300000000] },
-    ],
-    [
-      'the name of the migration Kennels must end with a timestamp in milliseconds',
-      { name: 'one', migrations: [class Kennels extends Kennels1795300000000 {}] },
-    ],
-    [
-      // `--scopes` could not name it.
-      'the scope one:a,b of one must begin with "one:" and consist of visible ASCII characters',
-      { name: 'one', scopes: ['one:a,b'] },
-    ],
-    [
-      'Animal Store and one both have the setting port: change one of them. ',
-      { name: 'one', settings: { port: setting('MY_PORT') } },
-    ],
-    [
-      'one has twice the variable KENNEL_PREFIX: change one of them. ',
-      { name: 'one', settings: { a: setting('KENNEL_PREFIX'), b: setting('KENNEL_PREFIX') } },
-    ],
-    [
-      'one and kennels both have the variable KENNEL_PREFIX: ',
-      { name: 'one', settings: { prefix: setting('KENNEL_PREFIX') } },
-      kennels,
-    ],
-    [
-      'one has twice the error code own_code: change one of them. ',
-      {
-        name: 'one',
-        errors: [codeOf('own_code'), codeOf('own_code')].flatMap((each) => Object.values(each)),
-      },
-    ],
-    [
-      'Animal Store and one both have the error code internal_error: ',
-      { name: 'one', errors: Object.values(codeOf('internal_error')) },
-    ],
-    [
-      'pets and one both have the error code pet_not_found: ',
-      { name: 'one', errors: Object.values(codeOf('pet_not_found')) },
-    ],
-    [
-      `one works with animal-store ^99.0.0, and this is ${version}: install a version of one for it`,
-      { name: 'one', compatibility: '^99.0.0' },
-    ],
-    ['pets and one both have the tag pets: ', { name: 'one', tags: { pets: 'Ours.' } }],
-  ])('%s', async (problem, ...extensions) => {
-    const store = createStore(extensions);
-    await expect(checkExtensions(store, readConfig({}, store.settings))).rejects.toThrow(
-      `Invalid extensions: ${problem}`,
-    );
-  });
-
-  it('names everything that two extensions both have, and changes nothing in the database', async () => {
-    const database = await createDatabase('template0');
-    const extensions = [
-      clinicOf('grooming'),
-      clinicOf('vet-clinic'),
-      { name: 'one', tags: { pets: 'Ours.' } },
-    ];
-    const start = startHere({ DATABASE_URL: database.directUrl }, { extensions });
-    await expect(start).rejects.toThrow(
-      /^Invalid extensions: grooming and vet-clinic both have the migration Appointments1795300000000, the tag appointments, the setting openFrom, the variable OPEN_FROM, the operation getAppointment, the operation createAppointment, the route GET \/v1\/appointments\/{id}, the route POST \/v1\/appointments, the table appointments, the error code clinic_closed, the class Appointment, the class NewAppointment, the schema AppointmentKind, the schema Appointment: change one of each; pets and one both have the tag pets: change one of them\. Fix them and start again\.$/,
-    );
-    expect(await relationsOf(database)).toEqual([]);
-    await database.drop();
   });
 });

@@ -1,225 +1,197 @@
-import {
-  Body,
-  Controller,
-  Get,
-  ParseIntPipe,
-  Post,
-  Query,
-  type Type,
-  UseGuards,
-  VERSION_NEUTRAL,
-} from '@nestjs/common';
-import { ApiOperation, ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { applyDecorators, Controller, Get, Inject, Injectable, Module, type Type } from '@nestjs/common';
 import { minutes, Throttle } from '@nestjs/throttler';
-import { Allow, IsString } from 'class-validator';
-import { Idempotent, RequireScope, Text } from '../../src';
+import { version } from '../../package.json';
+import { defineErrors, type Extension, Operation, parsers, RequireScope } from '../../src';
 import { createStore } from '../../src/app/store';
 import { userMessage } from '../../src/app/user-message';
-import { PageQuery } from '../../src/platform/paging/page';
+import { codesOf } from '../../src/server/openapi/codes';
+import { migrationOf } from '../database/support/extensions';
 import { startApp, type TestApp } from '../support/app';
-import {
-  LAB,
-  moduleOf,
-  moduleWith,
-  moduleWithTwo,
-  twinOf,
-  described,
-  UnvalidatedController,
-  UnvalidatedQueryController,
-  Undocumented,
-  UntypedController,
-  UntypedListController,
-  PlainController,
-} from './support/faulty-modules';
-import {
-  NeedyOfToken,
-  NeedyOfType,
-  NeedyService,
-  UndecoratedGuard,
-  UndecoratedService,
-  UntypedService,
-} from './support/faulty-providers';
+import { startHere } from '../support/start';
+import { kennels, Kennels1795300000000 } from './support/kennels.extension';
 
-/** The name of a response class of the store. */
-class Order {
-  @Text({ max: 9, description: 'The items.', example: 'ball' })
-  readonly items!: string;
-}
+const errorOf = (code: string, status = 409) =>
+  Object.values(defineErrors({ [code]: { status, when: 'never', message: 'Never.' } }));
+const setting = (variable: string) => ({ variable, defaultText: '', parse: parsers.text, meaning: '' });
+const eventOf = (scope: string) => ({ data: Map, scope });
 
-/** The name of a query class of the store. Query classes have no schema. */
-class ListPetsQuery extends PageQuery {
-  @ApiPropertyOptional()
-  @Allow()
-  readonly colour?: string;
-}
-
-class WithReadOnly {
-  @ApiProperty({ readOnly: true })
-  readonly id!: string;
-
-  @ApiProperty()
-  @IsString()
-  readonly name!: string;
-}
-
-/** Uses everything that the start checks allow. */
-@Controller(LAB)
-class SoundController {
-  @Get()
-  @RequireScope('pets:read')
-  list(
-    @Query() query: ListPetsQuery,
-    @Query('page', ParseIntPipe) page: number,
-    @Query('tags') _tags: string[],
-  ) {
-    return { query, page };
+/** Creates a module whose controller has a handler with these decorators for each list. */
+function moduleWith(...handlers: MethodDecorator[][]): Type {
+  @Controller('lab')
+  class LabController {
+    one() {}
+    other() {}
   }
-
-  @Post()
-  @RequireScope('pets:write')
-  create(@Body() body: Record<string, unknown>, @Body('age', ParseIntPipe) age: number) {
-    return { body, age };
+  for (const [at, decorators] of handlers.entries()) {
+    const name = (['one', 'other'] as const)[at]!;
+    const handler = Object.getOwnPropertyDescriptor(LabController.prototype, name)!;
+    applyDecorators(...decorators)(LabController.prototype, name, handler);
   }
-
-  @Post('read-only')
-  @described('createReadOnly', 'pets:write')
-  createReadOnly(@Body() body: WithReadOnly) {
-    return body;
-  }
+  @Module({ controllers: [LabController] })
+  class LabModule {}
+  return LabModule;
 }
 
-const FIX = 'has no decorator for its value: add one, such as @Text(), or @Allow() if every value is valid.';
-const NEED =
-  '`idempotent: true` and @Idempotent() need each other: add the missing one, and return once((transaction) => …).';
-const ttl = minutes(1);
-const LIMIT = { limit: 5, ttl };
-const withOptions = (options: object, name = 'default') =>
-  moduleWith([Get(), RequireScope('pets:read'), Throttle({ [name]: { ...LIMIT, ...options } })]);
-const NAMES = 'and a name of 1 to 20 lower-case letters other than minute and day.';
-
-describe('the start fails with one sentence for a mistake of a module', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp({}, { modules: [moduleOf(SoundController)] });
+const described = (scope: string) =>
+  Operation({
+    id: 'getLab',
+    scope,
+    summary: 'Do nothing',
+    description: 'Never runs.',
+    returns: [204, undefined, ''],
   });
+const throttled = (options: object, name = 'default') =>
+  moduleWith([
+    Get(),
+    RequireScope('pets:read'),
+    Throttle({ [name]: { limit: 5, ttl: minutes(1), ...options } }),
+  ]);
+const NAMES = 'and a name of 1 to 20 lower-case letters other than minute and day.';
+const UNDECLARED =
+  'declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.';
+
+@Injectable()
+class NeedyService {
+  constructor(@Inject('TOKEN') readonly token: string) {}
+}
+
+@Module({ providers: [NeedyService] })
+class NeedyModule {}
+
+describe('the start fails with one sentence for', () => {
+  let app: TestApp;
+  beforeAll(async () => (app = await startApp()));
   afterAll(() => app.close());
 
+  const failureOf = (extension: Extension): Promise<string> =>
+    startApp({}, { beside: app, extensions: [extension] }).then(() => 'started', userMessage);
+
   it.each<[string, Type]>([
-    [
-      'GET /v1/lab/open declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.',
-      moduleWith([Get('open')]),
-    ],
-    [
-      'GET /v1/lab/left declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.',
-      moduleWith([Get('left'), described('getLeft', undefined as never)]),
-    ],
+    [`GET /v1/lab/open ${UNDECLARED}`, moduleWith([Get('open')])],
+    [`GET /v1/lab/left ${UNDECLARED}`, moduleWith([Get('left'), described(undefined as never)])],
     [
       `GET /v1/lab requires the scope pets:reed, which no extension declares: use one of ${createStore().scopes.join(', ')}.`,
-      moduleWith([Get(), described('lookAtScope', 'pets:reed')]),
+      moduleWith([Get(), described('pets:reed')]),
     ],
     [
-      "The operation getLab is at /lab: add version: '1' to its @Controller, which adds /v1.",
-      moduleWith([Get(), described('getLab', 'pets:read')], Controller({ ...LAB, version: VERSION_NEUTRAL })),
+      `@Throttle of LabController.one has "default" with the limit 1.5: use an integer from 1 to 1000000000, ${NAMES}`,
+      throttled({ limit: 1.5 }),
     ],
     [
-      "The operation getLab2 is at /v2/lab: add version: '1' to its @Controller, which adds /v1.",
-      moduleWith([Get(), described('getLab2', 'pets:read')], Controller({ ...LAB, version: '2' })),
+      `@Throttle of LabController.one has "default" with the ttl 0: use an integer from 1 to 31622400000, ${NAMES}`,
+      throttled({ ttl: 0 }),
     ],
     [
-      'Invalid extensions: pets and team both have the operation listPets: change one of them. Fix them and start again.',
-      moduleWith([Get(), RequireScope('pets:read'), ApiOperation({ operationId: 'listPets' })]),
+      `@Throttle of LabController.one has "day" with the limit 5: use an integer from 1 to 1000000000, ${NAMES}`,
+      throttled({}, 'day'),
     ],
-    [
-      'Invalid extensions: pets and team both have the route GET /v1/pets/{id}: change one of them. Fix them and start again.',
-      moduleWith([Get(':id'), RequireScope('pets:read')], Controller({ path: 'pets', version: '1' })),
-    ],
-    [
-      'Invalid extensions: orders and team both have the class Order, the schema Order: change one of each. Fix them and start again.',
-      moduleWith([Get(), described('getItems', 'pets:read', [200, Order, 'An order.'])]),
-    ],
-    [
-      'Invalid extensions: team has twice the operation getTwin: change one of them. Fix them and start again.',
-      moduleWithTwo(
-        [Get('one'), described('getTwin', 'pets:read')],
-        [Get('two'), described('getTwin', 'pets:read')],
-      ),
-    ],
-    [
-      'Two handlers serve GET /v1/lab: change the path of one of them.',
-      moduleWithTwo([Get(), RequireScope('pets:read')], [Get(), RequireScope('pets:read')]),
-    ],
-    [
-      'Invalid extensions: team has twice the class Twin: change one of them. Fix them and start again.',
-      moduleWithTwo(
-        [Get('one'), described('getOne', 'pets:read', [200, twinOf('One'), 'One.'])],
-        [Get('other'), described('getOther', 'pets:read', [200, twinOf('Other'), 'Another one.'])],
-      ),
-    ],
-    [`Unvalidated.colour, in createLab, ${FIX}`, moduleOf(UnvalidatedController)],
-    // It has @IsOptional() only.
-    [`UnvalidatedQuery.colour, in listLab, ${FIX}`, moduleOf(UnvalidatedQueryController)],
-    [
-      `Undocumented.colour, in getLab3, ${FIX}`,
-      moduleWith([Get(), described('getLab3', 'pets:read', [200, Undocumented, 'Something.'])]),
-    ],
-    [`createLab4: ${NEED}`, moduleWith([Post(), described('createLab4', 'pets:write', undefined, true)])],
-    [
-      `createLab5: ${NEED}`,
-      moduleWith([(of, key) => Idempotent()(of, key, 0), Post(), described('createLab5', 'pets:write')]),
-    ],
-    [
-      'createUntyped: the class of a parameter is missing at run time: import it without `type`.',
-      moduleOf(UntypedController),
-    ],
-    [
-      'listUntyped: the class of a parameter is missing at run time: import it without `type`.',
-      moduleOf(UntypedListController),
-    ],
-    [
-      'NeedyOfType: the class of a parameter is missing at run time: import it without `type`, and set emitDecoratorMetadata in tsconfig.json.',
-      moduleOf(PlainController, [NeedyOfType]),
-    ],
-    [
-      'NeedyService needs PetsService, which LabModule does not have: import the module that exports it, or add it to the providers.',
-      moduleOf(PlainController, [NeedyService]),
-    ],
-    [
-      'NeedyOfToken needs "TOKEN", which LabModule does not have: import the module that exports it, or add it to the providers.',
-      moduleOf(PlainController, [NeedyOfToken]),
-    ],
-    [
-      'Invalid extensions: UndecoratedService, in LabModule, has no types of its constructor: add @Injectable(), and set emitDecoratorMetadata in tsconfig.json. Fix them and start again.',
-      moduleOf(PlainController, [UndecoratedService]),
-    ],
-    [
-      'Invalid extensions: UntypedService, in LabModule, has no types of its constructor: add @Injectable(), and set emitDecoratorMetadata in tsconfig.json. Fix them and start again.',
-      moduleOf(PlainController, [UntypedService]),
-    ],
-    [
-      'Invalid extensions: UndecoratedGuard, in LabModule, has no types of its constructor: add @Injectable(), and set emitDecoratorMetadata in tsconfig.json. Fix them and start again.',
-      moduleWith([Get(), RequireScope('pets:read'), UseGuards(UndecoratedGuard)]),
-    ],
-    [
-      `@Throttle of LabController.get has "default" with the limit 1.5: use an integer from 1 to 1000000000, ${NAMES}`,
-      withOptions({ limit: 1.5 }),
-    ],
-    [
-      `@Throttle of LabController.get has "default" with the ttl 0: use an integer from 1 to 31622400000, ${NAMES}`,
-      withOptions({ ttl: 0 }),
-    ],
-    [
-      `@Throttle of LabController.get has "day" with the limit 5: use an integer from 1 to 1000000000, ${NAMES}`,
-      withOptions({}, 'day'),
-    ],
-  ])('%s', async (sentence, module) => {
-    const started = startApp({}, { beside: app, modules: [module] });
-    expect(await started.then(() => 'started', userMessage)).toBe(sentence);
+  ])('a route: %s', async (sentence, module) => {
+    expect(await failureOf({ name: 'team', modules: [module] })).toBe(sentence);
   });
 
-  it('accepts plain types, parameters with a pipe, @Allow(), and any name of a query class', async () => {
-    expect((await app.get('/v1/lab?page=2&colour=red')).json).toEqual({
-      query: { limit: 20, colour: 'red' },
-      page: 2,
-    });
+  it.each<[string, Extension]>([
+    [
+      'Nest: Error: Nest can\'t resolve dependencies of the NeedyService (?). Please make sure that the argument "TOKEN"',
+      { name: 'team', modules: [NeedyModule] },
+    ],
+    [
+      "Fastify: FastifyError [FST_ERR_DUPLICATED_ROUTE]: Method 'GET' already declared for route '/v1/lab'",
+      {
+        name: 'team',
+        modules: [moduleWith([Get(), RequireScope('pets:read')], [Get(), RequireScope('pets:read')])],
+      },
+    ],
+    [
+      'PostgreSQL: The "up" of the migration Pets1795300000009 of the extension team fails (relation "pets" already exists).',
+      { name: 'team', migrations: [migrationOf('Pets1795300000009', 'CREATE TABLE pets ()', '')] },
+    ],
+  ])('what a library rejects, with its message: %s', async (sentence, extension) => {
+    expect(await failureOf(extension)).toContain(sentence.replace(/^\w+: /, ''));
+  });
+
+  it.each<[string, Extension]>([
+    ['has two definitions', { name: 'one', errors: errorOf('internal_error') }],
+    ['has two definitions', { name: 'one', errors: errorOf('pet_not_found', 404) }],
+    ['has two definitions', { name: 'one', errors: [...errorOf('own_code'), ...errorOf('own_code', 410)] }],
+    ['has the status 200: use one from 400 to 599', { name: 'odd', errors: errorOf('odd_code', 200) }],
+  ])('an error code that %s', async (problem, extension) => {
+    const code = extension.errors![0]!.code;
+    expect(await failureOf(extension)).toMatch(`The error code ${code} ${problem}`);
+  });
+
+  it.each(['Odd', 'odd_2', 'odd__code', `o${'x'.repeat(64)}`])('the error code %s', (code) => {
+    expect(() => codesOf({}, errorOf(code))).toThrow(
+      `The error code ${code} is invalid: use words of a to z joined by "_", at most 64 characters.`,
+    );
+  });
+});
+
+describe('the start fails, before it opens the database, with one message that names', () => {
+  const FORM = 'and consist of at most 100 lower-case letters, digits, dots, dashes and underscores';
+  const given = (name: string, by: string, again = 'one') =>
+    `the ${name} is given by ${by} and again by ${again}: rename or remove one`;
+
+  it.each<[string, ...Extension[]]>([
+    [given('extension kennels', 'kennels', 'kennels'), kennels, kennels],
+    [given('extension pets', 'pets', 'pets'), { name: 'pets' }],
+    [given('scope one:read', 'one'), { name: 'one', scopes: ['one:read', 'one:read'] }],
+    [given('setting port', 'Animal Store'), { name: 'one', settings: { port: setting('MY_PORT') } }],
+    [given('setting texts', 'Animal Store'), { name: 'one', settings: { texts: setting('TEXTS') } }],
+    [
+      given('variable KENNEL_PREFIX', 'one'),
+      { name: 'one', settings: { a: setting('KENNEL_PREFIX'), b: setting('KENNEL_PREFIX') } },
+    ],
+    [
+      given('variable KENNEL_PREFIX', 'kennels'),
+      kennels,
+      { name: 'one', settings: { prefix: setting('KENNEL_PREFIX') } },
+    ],
+    [
+      given('migration Kennels1795300000000', 'kennels'),
+      kennels,
+      { name: 'one', migrations: [Kennels1795300000000] },
+    ],
+    [
+      given('event type pet.created', 'pets', 'pet'),
+      { name: 'pet', events: { 'pet.created': eventOf('pets:read') } },
+    ],
+    [
+      given('event type webhook.test', 'Animal Store', 'webhook'),
+      { name: 'webhook', events: { 'webhook.test': eventOf('pets:read') } },
+    ],
+    ['the name My Kennels must consist of lower-case letters, digits and dashes', { name: 'My Kennels' }],
+    [
+      'the scope kennelsx:read of kennels must begin with "kennels:" and consist of visible ASCII characters without quotes, commas and backslashes',
+      { name: 'kennels', scopes: ['kennelsx:read'] },
+    ],
+    [
+      // `--scopes` could not name it.
+      'the scope one:a,b of one must begin with "one:" and consist of visible ASCII characters without quotes, commas and backslashes',
+      { name: 'one', scopes: ['one:a,b'] },
+    ],
+    [
+      `the event type pet.sold of one must begin with "one." ${FORM}`,
+      { name: 'one', events: { 'pet.sold': eventOf('pets:read') } },
+    ],
+    [
+      `the event type one.Sold of one must begin with "one." ${FORM}`,
+      { name: 'one', events: { 'one.Sold': eventOf('pets:read') } },
+    ],
+    [
+      'the event type one.sold needs the scope one:reed, which no extension declares',
+      { name: 'one', events: { 'one.sold': eventOf('one:reed') } },
+    ],
+    [
+      `one works with animal-store ^99.0.0, and this is ${version}: install a version of one for it`,
+      { name: 'one', compatibility: '^99.0.0' },
+    ],
+    [
+      `the name One must consist of lower-case letters, digits and dashes; ${given('setting port', 'Animal Store', 'One')}`,
+      { name: 'One', settings: { port: setting('MY_PORT') } },
+    ],
+  ])('%s', async (problems, ...extensions) => {
+    // It cannot be reached.
+    const start = startHere({ DATABASE_URL: 'postgres://127.0.0.1:1/none' }, { extensions });
+    await expect(start).rejects.toThrow(`Invalid extensions: ${problems}. Fix them and start again.`);
   });
 });

@@ -1,7 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp, requireIndexes } from '../../src/app/create-app';
-import { checkExtensions } from '../../src/app/extension-checks';
 import { createStore } from '../../src/app/store';
 import type { DefinedScope } from '../../src/platform/extension/define-scopes';
 import type { Extension } from '../../src/platform/extension/extension';
@@ -74,7 +73,6 @@ export async function startApp(
     DATABASE_PREPARED_STATEMENTS: String(hasPreparedStatements()),
   };
   const config = { ...readConfig(environment, store.settings), ...settings, databaseUrl: database.url };
-  await checkExtensions(store, config);
   if (extensions.some(({ migrations = [] }) => migrations.length > 0)) {
     await migrate({ ...config, databaseUrl: database.directUrl, migrations: store.migrations });
   }

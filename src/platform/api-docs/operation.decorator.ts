@@ -56,7 +56,6 @@ export interface RegisteredOperation extends OperationFacts {
   /** The error codes of this operation, including its parameters and pages. */
   readonly rejects: readonly DefinedError[];
   readonly types: readonly Type<object>[];
-  readonly controller: Function;
 }
 
 const DECLARED: RegisteredOperation[] = [];
@@ -64,11 +63,6 @@ const DECLARED: RegisteredOperation[] = [];
 /** Returns the operation with this id, of two the second; undefined if its route has no `@Operation`. */
 export function findOperation(id: string | undefined): RegisteredOperation | undefined {
   return DECLARED.findLast((each) => each.id === id);
-}
-
-/** Lists the operations of a controller, including inherited ones. */
-export function declaredOperations(type: Function): RegisteredOperation[] {
-  return DECLARED.filter(({ controller }) => type === controller || type.prototype instanceof controller);
 }
 
 /**
@@ -86,7 +80,7 @@ export function Operation(declared: OperationFacts): MethodDecorator {
       ...(declared.rejects ?? []),
       ...(isPage(declared) ? [platformErrors.validation_failed, platformErrors.invalid_cursor] : []),
     ];
-    DECLARED.push({ ...declared, rejects, types, controller: target.constructor });
+    DECLARED.push({ ...declared, rejects, types });
     const bodies = types.filter(isOptionalBody).map((type) => ApiBody({ type, required: false }));
     applyDecorators(...decoratorsOf(declared), ...bodies, ...parameters.decorators)(target, name, descriptor);
   };

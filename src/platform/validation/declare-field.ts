@@ -132,16 +132,6 @@ export function untaggedMembers({ prototype }: Type<object>): string[] {
   return [...fieldsOf(prototype)].flatMap(([name, { facts }]) => (facts.untagged ? name : []));
 }
 
-/** Lists a DTO class, and the classes of the objects in it. */
-export function classesIn(type: Type<object>): Type<object>[] {
-  const found = new Set([type]);
-  // The loop also visits the classes that it adds.
-  for (const { prototype } of found) {
-    for (const { classOf } of fieldsOf(prototype).values()) if (classOf) found.add(classOf());
-  }
-  return [...found];
-}
-
 /** Declares filters in the class of a query: the fields of the rows, each of them optional. */
 export function declareFilters(query: Type<object>, rows: Type<object>, members: readonly string[]): void {
   for (const member of members) {

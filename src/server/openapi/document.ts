@@ -3,18 +3,16 @@ import type { OpenAPIObject, PathItemObject, ServerObject } from '@nestjs/swagge
 import type { FastifyInstance } from 'fastify';
 import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
 import { stringify } from 'lossless-json';
-import { findOperation } from '../../platform/api-docs/operation.decorator';
 import type { Config } from '../../platform/config/config';
 import { problemPages, siteOf } from '../../platform/errors/problem-details';
 import { ERROR_SCHEMAS } from '../../platform/errors/error.schemas';
-import { UserError } from '../../platform/errors/user-error';
 import type { ChosenExtension } from '../../platform/extension/extension';
 import { MAX_ITEMS } from '../../platform/paging/page';
 import { type Codes, codesOf, operationsOf } from './codes';
 import { completeEvents } from './event-schemas';
 import { documentsOf } from './extension-documents';
 import { completeResponses } from './responses';
-import { checkClasses, completeSchemas } from './schemas';
+import { completeSchemas } from './schemas';
 
 export const API_TITLE = 'Animal Store';
 export const API_VERSION = '1.0.0';
@@ -86,7 +84,6 @@ export function createDocument(
   const codes = codesOf(paths, added);
   const components: NonNullable<OpenAPIObject['components']> = { securitySchemes: { bearer }, schemas };
   const outline = { ...basis, paths, components };
-  checkClasses(outline);
   completeEvents(schemas, Object.assign({}, ...extensions.map(({ events }) => events)));
   const complete = (): OpenAPIObject => {
     if (components.responses) return outline;
@@ -158,20 +155,10 @@ function addTag(paths: OpenAPIObject['paths'], tags: string[]): void {
   for (const operation of operationsOf(paths)) if (!operation.tags?.length) operation.tags = tags;
 }
 
-/**
- * Removes the version prefix from the paths, because the base URL contains it.
- *
- * @throws UserError for an operation elsewhere: clients of the document would get a 404
- */
+/** Removes the version prefix from the paths, because the base URL contains it. */
 function belowBase(items: readonly (readonly [path: string, PathItemObject])[]): OpenAPIObject['paths'] {
   const paths: OpenAPIObject['paths'] = {};
   for (const [path, item] of items) {
-    const known = operationsOf({ [path]: item }).find(({ operationId }) => findOperation(operationId));
-    if (known && !VERSION_PREFIX.test(path)) {
-      throw new UserError(
-        `The operation ${known.operationId} is at ${path}: add version: '1' to its @Controller, which adds /v1.`,
-      );
-    }
     const name = path.replace(VERSION_PREFIX, '');
     // Several extensions may have methods of one path.
     paths[name] = { ...paths[name], ...item };

@@ -9,7 +9,7 @@ export const REFERENCE = '#/components/schemas/';
 const MAX_DEPTH = 6;
 
 /** The name of the variant of an event with `data` of a class. */
-export const variantOf = ({ name }: { readonly name: string }) => `${name}Event`;
+const variantOf = ({ name }: { readonly name: string }) => `${name}Event`;
 
 /** Makes the schema of an event one variant for each class of `data`, which `type` tells apart. */
 export function completeEvents(schemas: Record<string, unknown>, types: EventTypes): void {

@@ -1,21 +1,11 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { stringify } from 'lossless-json';
-import { findOperation, isPage, type RegisteredOperation } from '../../platform/api-docs/operation.decorator';
-import { platformErrors } from '../../platform/errors/platform.errors';
-import { UserError } from '../../platform/errors/user-error';
-import {
-  bodyExampleOf,
-  classesIn,
-  isObject,
-  needsMember,
-  validatedFields,
-} from '../../platform/validation/declare-field';
+import { findOperation } from '../../platform/api-docs/operation.decorator';
+import { bodyExampleOf, isObject, needsMember } from '../../platform/validation/declare-field';
 import { MAX_INT64, MIN_INT64 } from '../../platform/validation/int64';
 import { operationsOf } from './codes';
 import { REFERENCE, type Schemas, serializable } from './event-schemas';
-
-type Type = RegisteredOperation['types'][number];
 
 /** A class may have a member of its own class. */
 const MAX_DEPTH = 6;
@@ -78,56 +68,4 @@ export function addResponseSchemas(fastify: FastifyInstance, { components }: Ope
   for (const [name, schema] of Object.entries(local)) {
     fastify.addSchema({ ...serializable(schema, local), $id: name });
   }
-}
-
-/**
- * Rejects a class of a body or query that is missing at run time, and a member without a decorator, which would be dropped
- * or not be validated.
- *
- * @throws UserError
- */
-export function checkClasses({ paths, components }: OpenAPIObject): void {
-  for (const { operationId, requestBody } of operationsOf(paths)) {
-    const operation = findOperation(operationId);
-    if (!operation) continue;
-    const { id, types, idempotent = false, rejects, returns } = operation;
-    for (const type of [returns[1] ?? []].flat().flatMap((each) => classesIn(each))) {
-      requireKnown(type, id, Object.keys(membersOf(type, components)));
-    }
-    if (idempotent !== rejects.includes(platformErrors.idempotency_key_in_use)) {
-      throw new UserError(
-        `${id}: \`idempotent: true\` and @Idempotent() need each other: add the missing one, and return once((transaction) => …).`,
-      );
-    }
-    const body = stringify(requestBody) ?? '';
-    const isOfBody = ({ name }: Type): boolean => body.includes(`/${name}"`);
-    // TypeScript emits `Function` for a class that is imported by its type only. A page needs a query.
-    const isMissing = (type: Type): boolean =>
-      Object.is(type, Function) && (isOfBody(type) || isPage(operation));
-    if (types.some(isMissing)) {
-      throw new UserError(
-        `${id}: the class of a parameter is missing at run time: import it without \`type\`.`,
-      );
-    }
-    const inputs = types.filter((type) => isOfBody(type) || validatedFields(type).length > 0);
-    for (const type of inputs.flatMap((each) => classesIn(each))) {
-      const members = Object.entries(membersOf(type, components));
-      const readOnly = members.flatMap(([name, member]) => ('readOnly' in member ? name : []));
-      requireKnown(type, id, [...validatedFields(type), ...readOnly]);
-    }
-  }
-}
-
-/** An instance has every member that the class declares. */
-function requireKnown(type: Type, id: string, known: readonly string[]): void {
-  const name = Object.keys(new type()).find((each) => !known.includes(each));
-  if (name === undefined) return;
-  throw new UserError(
-    `${type.name}.${name}, in ${id}, has no decorator for its value: add one, such as @Text(), or @Allow() if every value is valid.`,
-  );
-}
-
-function membersOf({ name }: Type, components: OpenAPIObject['components']): object {
-  const schema = components?.schemas?.[name] ?? {};
-  return 'properties' in schema ? (schema.properties ?? {}) : {};
 }
