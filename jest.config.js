@@ -23,7 +23,7 @@ const QUICK = [
   'routes',
   'security',
   'administration/addresses',
-  'auth/(authentication|key-cache)',
+  'auth/authentication',
   'docs/documents',
   'edge/response-headers',
   'events/recorded-changes',

@@ -114,7 +114,7 @@ export function bearerToken(request: FastifyRequest): string | { readonly reject
  *
  * Secrets of real keys have a cache and lookups of their own: made-up keys can neither evict nor delay them.
  */
-export class KeyCache {
+class KeyCache {
   private readonly known: LRUCache<string, KeyLookup>;
   /** Secrets that are new or belong to no key. */
   private readonly unknown: LRUCache<string, KeyLookup>;

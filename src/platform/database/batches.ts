@@ -1,9 +1,9 @@
 import { isDatabaseUnavailable, WAIT_TIMEOUT_MESSAGE } from './database-errors';
 
 /** Most items of one batch. The event loop handles all of their requests in one turn, and other requests wait for it. */
-export const MAX_ITEMS = 100;
+const MAX_ITEMS = 100;
 /** Bounds the memory of the queue. */
-export const MAX_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 
 interface Waiting<Item, Result> {
   readonly item: Item;

@@ -36,7 +36,7 @@ export class ErrorFilter implements ExceptionFilter {
 }
 
 /** Converts any thrown value into the error that the client sees. Unexpected ones get a fixed message. */
-export function toApiError(error: unknown): ApiError {
+function toApiError(error: unknown): ApiError {
   if (error instanceof HttpException) return fromNestException(error);
   if (error instanceof OutcomeUnknownError) {
     return platformErrors.service_unavailable({

@@ -18,16 +18,10 @@ export interface CuttingProxy {
   heal(): boolean;
   /** Ends every connection when the server responds to the next message that contains the text. */
   loseResponseTo(text: string): void;
-  /** Holds back all bytes of the connection that next sends the text, like a network that loses packets. */
-  holdBack(text: string): void;
-  /** Passes the bytes that `holdBack` holds. */
-  passOn(): void;
   /** Drops all bytes of the present connections, and keeps them open, like a NAT that has forgotten them. */
   forget(): void;
   /** Ends every connection immediately. */
   end(): void;
-  /** Accepts no further connection. */
-  refuse(): void;
   /** The number of connections. */
   readonly count: number;
   /** If true, drops all bytes and keeps the connections open, like a lost network route. */
@@ -40,8 +34,6 @@ export interface CuttingProxy {
 interface Connection {
   readonly client: Socket;
   readonly upstream: Socket;
-  /** Passes the bytes that are held back; undefined if none are. */
-  passOn: (() => void) | undefined;
   isForgotten?: true;
 }
 
@@ -61,7 +53,6 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
   let wasCut = false;
   let order: Order | undefined;
   let doomed: { text: string; isSent: boolean } | undefined;
-  let heldBack: string | undefined;
 
   const isLost = (chunk: Buffer, direction: Direction): boolean => {
     if (!doomed) return false;
@@ -91,24 +82,10 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
       if (chunk.length > left) endAll(sender ? [sender] : open, isReset);
     });
   };
-  const holdOrPass = (chunk: Buffer, connection: Connection) => {
-    if (heldBack === undefined || !chunk.includes(heldBack)) {
-      pass(chunk, connection, 'to the server');
-      return;
-    }
-    heldBack = undefined;
-    const sockets = [connection.client, connection.upstream];
-    for (const socket of sockets) socket.pause();
-    connection.passOn = () => {
-      connection.passOn = undefined;
-      pass(chunk, connection, 'to the server');
-      for (const socket of sockets) socket.resume();
-    };
-  };
   // Without noDelay the proxy would add 40 ms to some responses.
   const server = createServer({ noDelay: true }, (client) => {
     const upstream = connectTo(serverUrl);
-    const connection: Connection = { client, upstream, passOn: undefined };
+    const connection: Connection = { client, upstream };
     open.add(connection);
     for (const [socket, other] of [
       [client, upstream],
@@ -120,7 +97,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
         other.destroy();
       });
     }
-    client.on('data', (chunk) => holdOrPass(chunk, connection));
+    client.on('data', (chunk) => pass(chunk, connection, 'to the server'));
     upstream.on('data', (chunk) => pass(replace(chunk, proxy.replaced), connection, 'from the server'));
   });
   server.listen(0, '127.0.0.1');
@@ -145,18 +122,10 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
     loseResponseTo: (text) => {
       doomed = { text, isSent: false };
     },
-    holdBack: (text) => {
-      heldBack = text;
-    },
-    passOn: () => {
-      heldBack = undefined;
-      for (const connection of open) connection.passOn?.();
-    },
     forget: () => {
       for (const connection of open) connection.isForgotten = true;
     },
     end: () => endAll(open, false),
-    refuse: () => void server.close(),
     get count() {
       return open.size;
     },
