@@ -78,9 +78,12 @@ export const wholeNumber = parserOf(
   `a whole number from 1 to ${MAX_REQUESTS}`,
 );
 
+/** A name of the new package. Those of the store would be there twice. */
+const PART_NAME = /^(?!(account|config|event|key|mcp|order|pet|webhook)s?$)(?=.{1,24}$)[a-z]+(-[a-z]+)*$/;
+
 export const partName = parserOf(
-  (text) => (/^(?=.{1,24}$)[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(text) ? text : undefined),
-  'lower-case words of letters and digits joined by dashes, 24 characters at most, that begin with a letter',
+  (text) => (PART_NAME.test(text) ? text : undefined),
+  'lower-case words joined by dashes, at most 24 characters, and not a name of the store such as pets',
 );
 
 /** Returns the parser of a text, which is kept in NFC. */

@@ -66,6 +66,6 @@ export function createProgram(
   addUsageCommand(program.command('usage'), context);
   addPetsCommands(program.command('pets').description('export and import animals'), context);
   addSeedCommand(program.command('seed'), context);
-  addNewCommand(program.command('new'));
+  addNewCommand(program.command('new').description('copy examples/grooming into a package of your own'));
   return program;
 }

@@ -170,9 +170,9 @@ describe('examples/grooming, installed with the packed store in an empty folder,
   });
 
   describe('animal-store new, with names of several words and an irregular plural,', () => {
-    const run = (...args: string[]) => npm(join(folder, 'pet-lab-2'), ...args);
+    const run = (...args: string[]) => npm(join(folder, 'pet-lab'), ...args);
     beforeAll(() => {
-      npm(folder, 'exec', '--', 'animal-store', 'new', 'pet-lab-2', 'blood-analyses');
+      npm(folder, 'exec', '--', 'animal-store', 'new', 'pet-lab', 'blood-analyses');
       run('install', '--prefer-offline', '--no-audit', '--no-fund');
     });
 
@@ -181,18 +181,18 @@ describe('examples/grooming, installed with the packed store in an empty folder,
     });
 
     it('writes a package that starts and responds; its next start prints its command for keys', async () => {
-      const store = await startExample(join(folder, 'pet-lab-2'));
+      const store = await startExample(join(folder, 'pet-lab'));
       try {
-        const path = '/v1/pet-lab-2/blood-analyses';
+        const path = '/v1/pet-lab/blood-analyses';
         const { status, json } = await send(store.url, 'GET', path, { key: store.key, isDocumented });
         expect([status, json]).toEqual([200, []]);
       } finally {
         await store.stop();
       }
-      const again = await startExample(join(folder, 'pet-lab-2'));
+      const again = await startExample(join(folder, 'pet-lab'));
       await again.stop();
       expect(again.key).toBe(
-        'node dist/src/main.js keys create --account NAME --scopes pets:read,pets:write,orders:read,orders:write,pet-lab-2:read,pet-lab-2:write',
+        'node dist/src/main.js keys create --account NAME --scopes pets:read,pets:write,orders:read,orders:write,pet-lab:read,pet-lab:write',
       );
     });
   });

@@ -42,8 +42,8 @@ export class AppointmentsController {
   @Throttle({ default: { limit: 5, ttl: 60_000 } })
   @Operation({
     id: 'createGroomingAppointment',
-    summary: 'Book an appointment',
-    description: 'Books an appointment for an animal. While it is booked, the animal cannot be removed.',
+    summary: 'Book one appointment',
+    description: 'Books one appointment for an animal. While it is booked, the animal cannot be removed.',
     scope: groomingScopes.write,
     idempotent: true,
     returns: [201, GroomingAppointment, 'The booked appointment. `Location` is its URL.'],
@@ -60,7 +60,7 @@ export class AppointmentsController {
   @Get(':appointmentId')
   @Operation({
     id: 'getGroomingAppointment',
-    summary: 'Get an appointment',
+    summary: 'Get one appointment',
     description: "Returns one of the appointments of the key's account.",
     scope: groomingScopes.read,
     returns: [200, GroomingAppointment, 'The appointment.'],
@@ -72,8 +72,8 @@ export class AppointmentsController {
   @Patch(':appointmentId')
   @Operation({
     id: 'updateGroomingAppointment',
-    summary: 'Change an appointment',
-    description: 'Moves an appointment to another time, or changes its treatment.',
+    summary: 'Change one appointment',
+    description: 'Moves one appointment to another time, or changes its treatment.',
     scope: groomingScopes.write,
     returns: [200, GroomingAppointment, 'The changed appointment.'],
   })
@@ -89,8 +89,8 @@ export class AppointmentsController {
   @Delete(':appointmentId')
   @Operation({
     id: 'deleteGroomingAppointment',
-    summary: 'Remove an appointment',
-    description: 'Removes an appointment.',
+    summary: 'Remove one appointment',
+    description: 'Removes one appointment.',
     scope: groomingScopes.write,
     returns: [204, undefined, 'The appointment was removed.'],
   })
