@@ -56,7 +56,7 @@ export interface AuditFilter {
 const KEYS = `
   SELECT k.number, k.id, a.name AS account, k.label, k.prefix, k.last_four AS "lastFour", k.scopes, k.addresses,
          k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
-         k.paused_at AS "pausedAt", b.banned_until AS "bannedUntil", k.last_used_at AS "lastUsedAt"
+         b.banned_until AS "bannedUntil", k.last_used_at AS "lastUsedAt"
   FROM api_keys k JOIN accounts a ON a.id = k.account_id
   LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2`;
 

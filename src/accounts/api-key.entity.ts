@@ -43,10 +43,6 @@ export class ApiKeyEntity {
   @Column({ type: 'timestamptz', name: 'revoked_at', nullable: true })
   readonly revokedAt!: Date | null;
 
-  /** If it is not null, the key is not valid until it is resumed. */
-  @Column({ type: 'timestamptz', name: 'paused_at', nullable: true })
-  readonly pausedAt!: Date | null;
-
   /** Rounded down to the minute. */
   @Column({ type: 'timestamptz', name: 'last_used_at', nullable: true })
   readonly lastUsedAt!: Date | null;

@@ -39,7 +39,7 @@ export interface KeyChange {
   readonly expiresAt?: Date | null;
 }
 
-type KeyValues = KeyChange & Partial<Pick<ApiKeyEntity, 'pausedAt' | 'revokedAt'>>;
+type KeyValues = KeyChange & Partial<Pick<ApiKeyEntity, 'revokedAt'>>;
 
 export const MAX_ADDRESSES = 20;
 /** The days after which a new key expires, and the hours of grace of a rotation, unless the request names others. */
@@ -106,13 +106,6 @@ export class ApiKeysService {
   revoke(id: string, by?: Maker): Promise<boolean> {
     const values = ({ revokedAt }: ApiKeyEntity) => revokedAt === null && { revokedAt: this.now() };
     return this.change([{ command: 'keys revoke' }], id, values, by);
-  }
-
-  /** Makes a key invalid, or valid again, within 5 s. @returns false if it is already */
-  setPaused(id: string, isPaused: boolean, by?: Maker): Promise<boolean> {
-    const values = ({ pausedAt }: ApiKeyEntity) =>
-      (pausedAt !== null) !== isPaused && { pausedAt: isPaused ? this.now() : null };
-    return this.change([{ command: isPaused ? 'keys pause' : 'keys resume' }], id, values, by);
   }
 
   /** Replaces values of a key. Each instance applies them within 5 s. @throws ApiError if the key does not exist */

@@ -199,7 +199,7 @@ export class KeysController {
   @Operation({
     id: 'updateKey',
     summary: 'Change a key',
-    description: `Replaces the label, the scopes, the addresses or the expiry of a key, or makes it invalid or valid again. ${SOON}`,
+    description: `Replaces the label, the scopes, the addresses or the expiry of a key. ${SOON}`,
     scope: ADMIN_SCOPE,
     returns: [200, AccountKey, 'The changed key.'],
     rejects: [errors.last_admin_key],

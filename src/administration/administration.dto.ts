@@ -182,9 +182,6 @@ export class AccountKey {
   @Timestamp({ nullable: true, description: 'When it was revoked; null if it was not.' })
   readonly revokedAt!: Date | null;
 
-  @Timestamp({ nullable: true, description: 'Since when it is paused; null if it is not.' })
-  readonly pausedAt!: Date | null;
-
   @Timestamp({ nullable: true, description: 'When its ban ends; null if it is not banned.' })
   readonly bannedUntil!: Date | null;
 
@@ -236,10 +233,7 @@ export class NewKey extends PartialType(PickType(AccountKey, ['label', 'scopes',
 @AtLeastOne()
 @BodyExample({ label: 'shop window' })
 @ApiSchema({ description: 'New values of a key. Members that are left out keep their value.' })
-export class KeyChange extends PickType(NewKey, ['label', 'scopes', 'addresses', 'expiresAt']) {
-  @Flag({ optional: true, description: 'True makes it invalid, false valid again.', example: false })
-  readonly paused?: boolean;
-}
+export class KeyChange extends PickType(NewKey, ['label', 'scopes', 'addresses', 'expiresAt']) {}
 
 @ApiSchema({ description: 'How to rotate a key.' })
 @OptionalBody()

@@ -10,7 +10,6 @@ export interface Administrator {
   readonly id: string;
   readonly addresses: readonly string[];
   readonly isUsable: boolean;
-  readonly isPaused: boolean;
   /** In seconds since 1970. */
   readonly expiresAt: number;
 }
@@ -30,9 +29,8 @@ export const auditPages = pages<AuditEntry, 'account'>(
 const LOCK = 'SELECT pg_advisory_xact_lock(7, 38)';
 
 const ADMINISTRATORS = `
-  SELECT k.id, k.addresses, 'admin' = ANY (k.scopes) AND k.revoked_at IS NULL AND k.paused_at IS NULL
-           AND a.disabled_at IS NULL AND (k.expires_at IS NULL OR k.expires_at > $1) AS "isUsable",
-         k.paused_at IS NOT NULL AS "isPaused",
+  SELECT k.id, k.addresses, 'admin' = ANY (k.scopes) AND k.revoked_at IS NULL AND a.disabled_at IS NULL
+           AND (k.expires_at IS NULL OR k.expires_at > $1) AS "isUsable",
          extract(epoch FROM coalesce(k.expires_at, 'infinity'))::float8 AS "expiresAt"
   FROM api_keys k JOIN accounts a ON a.id = k.account_id
   WHERE 'admin' = ANY (k.scopes) OR k.id = $2`;

@@ -108,17 +108,15 @@ export class AdministrationService {
     given: dto.KeyChange | undefined,
     precondition: Precondition<dto.AccountKey>,
   ): Promise<dto.AccountKey> {
-    const { paused, expiresAt: time, ...values } = given ?? {};
+    const { expiresAt: time, ...values } = given ?? {};
     this.requireKnown(values.scopes);
     const expiresAt = this.expiryOf(time);
     const change = { ...values, ...(expiresAt !== undefined && { expiresAt }) };
     return this.change(by, undefined, async (maker) => {
       const key = await this.keys.get(id, maker.transaction);
-      const isSame = paused === undefined || paused === (key.pausedAt !== null);
-      const isRepeated = given ? isSame && isInForce(change, key) : key.revokedAt !== null;
+      const isRepeated = given ? isInForce(change, key) : key.revokedAt !== null;
       if (!isRepeated) precondition(key);
       await (given ? this.keys.update(id, change, maker) : this.keys.revoke(id, maker));
-      if (paused !== undefined) await this.keys.setPaused(id, paused, maker);
       return this.keys.get(id, maker.transaction);
     });
   }
@@ -150,7 +148,6 @@ export class AdministrationService {
       const lasting = left.some((key) => isOpen(key) && !isShorter(key) && key.expiresAt >= end);
       if (own && !lasting) throw errors.last_admin_key();
       if (left.some((key) => key.id === keyId && !isOpenTo(ip, key))) throw ownAddressMissing(ip);
-      if (left.some((key) => key.id === keyId && key.isPaused)) throw ownKeyPaused();
       return result;
     }, outer);
   }
@@ -180,10 +177,6 @@ function isOpenTo(ip: string, { addresses }: { readonly addresses: readonly stri
 function ownAddressMissing(ip: string): ApiError {
   const detail = `addresses must include yours, ${clientAddress(ip, undefined) ?? 'which the proxy does not know'}`;
   return validationFailed([{ ...inBody(['addresses']), detail }]);
-}
-
-function ownKeyPaused(): ApiError {
-  return validationFailed([{ ...inBody(['paused']), detail: 'paused must be false for your own key' }]);
 }
 
 /**

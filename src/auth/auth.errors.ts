@@ -29,8 +29,6 @@ export const ROTATED_OUT = invalidWith(
   revokedApiKey,
 );
 
-export const PAUSED = invalidWith('The API key is paused: ask the operator to resume it.', revokedApiKey);
-
 /** For a key of production in another deployment, and the reverse. @param prefix of the keys of this deployment */
 export function foreignApiKey(prefix: KeyPrefix): ApiError {
   return invalidWith(`The API key is of another deployment. Keys of this one begin with ${prefix}.`);

@@ -11,7 +11,6 @@ import {
   invalidApiKey,
   malformedApiKey,
   missingApiKey,
-  PAUSED,
   revokedApiKey,
   ROTATED_OUT,
 } from './auth.errors';
@@ -89,8 +88,7 @@ export class KeyAuthenticator extends Authenticator {
     // Compared on every request, because a cached key may have expired since it was read.
     const endsWithKey = key.secretValidUntil?.getTime() === key.expiresAt?.getTime();
     if (this.isPast(key.secretValidUntil) && !endsWithKey) return ROTATED_OUT;
-    if (this.isPast(key.expiresAt)) return expiredApiKey();
-    return key.isPaused ? PAUSED : undefined;
+    return this.isPast(key.expiresAt) ? expiredApiKey() : undefined;
   }
 
   private isPast(time: Date | null): boolean {

@@ -9,7 +9,6 @@ export interface KnownKey {
   readonly principal: Principal;
   readonly expiresAt: Date | null;
   readonly isRevoked: boolean;
-  readonly isPaused: boolean;
   /** End of the grace period of a rotated secret; null for the newest secret. */
   readonly secretValidUntil: Date | null;
 }
@@ -29,7 +28,7 @@ const FIND = `
   SELECT encode(s.secret_hash, 'hex') AS hash, k.id AS "keyId", k.account_id AS "accountId", a.name AS "accountName", a.plan,
          a.per_minute AS "perMinute", a.per_day AS "perDay",
          k.label, k.created_at AS "createdAt", k.scopes, k.addresses, k.expires_at AS "expiresAt", k.revoked_at IS NOT NULL AS "isRevoked",
-         k.paused_at IS NOT NULL AS "isPaused", s.valid_until AS "secretValidUntil"
+         s.valid_until AS "secretValidUntil"
   FROM (
     SELECT secret_hash, id AS key_id, NULL::timestamptz AS valid_until FROM api_keys
     WHERE secret_hash = ANY ($1::bytea[])
@@ -73,12 +72,12 @@ export class KnownKeysRepository {
 }
 
 function knownKeyOf(row: Row): KnownKey {
-  const { hash: _, perMinute, perDay, isRevoked, isPaused, secretValidUntil, ...key } = row;
+  const { hash: _, perMinute, perDay, isRevoked, secretValidUntil, ...key } = row;
   const { expiresAt, plan, addresses } = key;
   const limits = limitsOf({ plan, perMinute, perDay });
   const until = earlier(secretValidUntil, expiresAt);
   const principal = { ...key, limits, expiresAt: until, addresses: blockListOf(addresses) };
-  return { principal, expiresAt, isRevoked, isPaused, secretValidUntil };
+  return { principal, expiresAt, isRevoked, secretValidUntil };
 }
 
 /** Returns the earlier of two times; null stands for never. */

@@ -31,7 +31,6 @@ interface CreateOptions extends PlanOptions {
 export function addKeysCommands(keys: OutputCommand, context: CommandContext): void {
   addCreateAndListCommands(keys, context);
   addSetCommands(keys, context);
-  addPauseCommands(keys, context);
   addChangeCommands(keys, context);
 }
 
@@ -43,7 +42,11 @@ function addCreateAndListCommands(keys: OutputCommand, context: CommandContext):
     .option('--existing', 'fail if the account is new')
     .addOptions(planOptions('plan of a new account (default: free)'))
     .addOption(scopesOption(context.store.scopes).default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(',')))
-    .addOption(expiresOption().default(expiry(DEFAULT_EXPIRY), DEFAULT_EXPIRY))
+    .addOption(
+      new Option('--expires <when>', 'time until the key expires, such as 1h or 90d, or never')
+        .argParser(expiry)
+        .default(expiry(DEFAULT_EXPIRY), DEFAULT_EXPIRY),
+    )
     .option('--label <text>', 'purpose of the key', label, '')
     .option('--addresses <list>', 'the only addresses or CIDR blocks that may use the key', addresses)
     .prints(async (options: CreateOptions, command: Command) => {
@@ -79,40 +82,20 @@ function addCreateAndListCommands(keys: OutputCommand, context: CommandContext):
 
 function addSetCommands(keys: OutputCommand, context: CommandContext): void {
   const settable = {
-    label: new Option('--label <text>', 'new purpose of the key').argParser(label),
     scopes: scopesOption(context.store.scopes),
     addresses: new Option('--addresses <list>', 'comma-separated list, or any').argParser(addresses),
-    expiry: expiresOption(),
   };
   for (const [name, option] of Object.entries(settable)) {
-    const member = option.attributeName();
     keys
       .command(`set-${name} <id>`)
       .description(`replace the ${name} of a key; takes effect everywhere within 5 s`)
       .addOption(option.makeOptionMandatory())
-      .prints(async (id: string, { [member]: value }: Record<string, string | Date | readonly string[]>) => {
-        const time = value instanceof Date ? value : null;
-        const change = name === 'expiry' ? { expiresAt: time } : { [name]: value };
+      .prints(async (id: string, { [name]: value = [] }: Record<string, readonly string[]>) => {
+        const change = { [name]: value };
         await context.withService(ApiKeysService, (service) => service.update(id, change));
-        const values = time ? cellText(time) : [value].flat().join(', ') || 'any';
+        const values = value.join(', ') || 'any';
         const text = `The key ${id} now has the ${name} ${values}; takes effect everywhere within 5 s.`;
         return { json: { id, ...change }, text };
-      });
-  }
-}
-
-function addPauseCommands(keys: OutputCommand, context: CommandContext): void {
-  for (const verb of ['pause', 'resume'] as const) {
-    const isPaused = verb === 'pause';
-    keys
-      .command(`${verb} <id>`)
-      .description(`make a key ${isPaused ? 'invalid until it is resumed' : 'valid again'}`)
-      .prints(async (id: string) => {
-        const isNew = await context.withService(ApiKeysService, (service) => service.setPaused(id, isPaused));
-        const text = isNew
-          ? `The key ${id} is now ${verb}d; takes effect everywhere within 5 s.`
-          : `The key ${id} is ${verb}d already.`;
-        return { json: { id, paused: isPaused }, text };
       });
   }
 }
@@ -156,11 +139,6 @@ function addChangeCommands(keys: OutputCommand, context: CommandContext): void {
       const text = isNew ? `Ban of ${id} lifted; takes effect within 5 s.` : `The key ${id} is not banned.`;
       return { json: { id, unbanned: isNew }, text };
     });
-}
-
-function expiresOption(): Option {
-  const meaning = 'time until the key expires, such as 1h or 90d, or never';
-  return new Option('--expires <when>', meaning).argParser(expiry);
 }
 
 /** Says what to do if the secret of a key cannot be shown. */

@@ -16,12 +16,8 @@ jest.setTimeout(4 * MAX_START_MS);
 const COMMANDS: Readonly<Record<string, string>> = {
   'keys create': '--account acme',
   'keys list': '',
-  'keys set-label': 'ID --label x',
   'keys set-scopes': 'ID --scopes pets:read',
   'keys set-addresses': 'ID --addresses any',
-  'keys set-expiry': 'ID --expires never',
-  'keys pause': 'ID',
-  'keys resume': 'ID',
   'keys rotate': 'ID',
   'keys unban': 'ID',
   'keys revoke': 'ID --yes',
@@ -33,7 +29,6 @@ const COMMANDS: Readonly<Record<string, string>> = {
   'webhooks list': '',
   'webhooks remove': 'WEBHOOK --yes',
   usage: '',
-  verify: '--base-url URL --key KEY --leave',
   seed: '--pets 1',
   'pets export': '',
   'pets import': 'PETS --dry-run',
@@ -90,8 +85,6 @@ describe('a command whose standard output is on a full disk', () => {
       ID: (await app.createKey()).id,
       FILE: join(folder.path, 'backup'),
       PETS: join(folder.path, 'pets.jsonl'),
-      URL: app.url,
-      KEY: await app.unlimitedKey(),
       WEBHOOK: String((await app.post('/v1/webhooks', { url: 'https://shop.example' })).json.id),
     };
     writeFileSync(values['PETS']!, `${JSON.stringify(aNewPet())}\n`);

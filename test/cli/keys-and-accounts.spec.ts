@@ -59,7 +59,7 @@ describe('keys and accounts of the command line while the service runs', () => {
       'keys create --account big --plan enterprise --per-minute 5 --per-day 50 --scopes pets:read --expires never --label till',
     );
     expect(created).toEqual({ account: 'big', plan: 'enterprise', scopes: ['pets:read'], expiresAt: null });
-    const never = { expiresAt: null, revokedAt: null, pausedAt: null, bannedUntil: null, lastUsedAt: null };
+    const never = { expiresAt: null, revokedAt: null, bannedUntil: null, lastUsedAt: null };
     const list = await json('keys list --account big');
     expect(list).toEqual([
       {
@@ -92,7 +92,7 @@ describe('keys and accounts of the command line while the service runs', () => {
     const { id, key } = await json('keys create --account known --scopes pets:read');
     await service.database.query(
       `UPDATE api_keys SET label = 'till 1', created_at = '2026-01-01T01:01Z', expires_at = '2126-02-02T02:02Z',
-         revoked_at = '2026-03-03T03:03Z', paused_at = '2026-03-04T04:04Z', last_used_at = '2026-05-05T05:05Z'
+         revoked_at = '2026-03-03T03:03Z', last_used_at = '2026-05-05T05:05Z'
        WHERE id = $1`,
       [id],
     );
@@ -105,7 +105,7 @@ describe('keys and accounts of the command line while the service runs', () => {
     expect(facts.join('; ')).toBe(
       `ID: ${id}; ACCOUNT: known; LABEL: till 1; KEY: ask_test_…${key.slice(-4)}; SCOPES: pets:read; ` +
         'CREATED: 2026-01-01T01:01Z; EXPIRES: 2126-02-02T02:02Z; REVOKED: 2026-03-03T03:03Z; ' +
-        'PAUSED: 2026-03-04T04:04Z; BANNED UNTIL: 2126-04-04T04:04Z; LAST USED: 2026-05-05T05:05Z',
+        'BANNED UNTIL: 2126-04-04T04:04Z; LAST USED: 2026-05-05T05:05Z',
     );
   });
 

@@ -104,7 +104,7 @@ describe('the lists of the command line', () => {
     Object.assign(process.stdout, { columns: undefined });
     const [headings = '', ...rows] = out.trimEnd().split('\n');
     expect(headings).toMatch(
-      /^ID +ACCOUNT +LABEL +KEY +SCOPES +ADDRESSES +CREATED +EXPIRES +REVOKED +PAUSED +BANNED UNTIL +LAST USED$/,
+      /^ID +ACCOUNT +LABEL +KEY +SCOPES +ADDRESSES +CREATED +EXPIRES +REVOKED +BANNED UNTIL +LAST USED$/,
     );
     expect(rows).toHaveLength((await cli('keys list --json')).json().length);
     for (const row of rows) expect(row).toContain('pets:read');

@@ -75,7 +75,7 @@ export const platformErrors = defineErrors({
   invalid_api_key: invalidKey('the key is not a key of this deployment', 'The API key is not valid.'),
   expired_api_key: invalidKey('the key has expired', 'The API key has expired.'),
   revoked_api_key: invalidKey(
-    'the key was revoked or is paused, or a rotation has replaced this secret',
+    'the key was revoked, or a rotation has replaced this secret',
     'The API key was revoked.',
   ),
   insufficient_scope: {

@@ -188,11 +188,6 @@ export class Administration1795219200025 extends SqlMigration {
     ALTER TABLE audit_entries DROP COLUMN made_by_key, ALTER COLUMN os_user SET NOT NULL`;
 }
 
-export class PausedKeys1795219200036 extends SqlMigration {
-  override readonly upSql = 'ALTER TABLE api_keys ADD COLUMN paused_at timestamptz';
-  override readonly downSql = 'ALTER TABLE api_keys DROP COLUMN paused_at';
-}
-
 /** Version 1.1.0 uses these columns while both versions run. The version after this one drops them. */
 export class EarlierBans1795219200061 extends SqlMigration {
   override readonly upSql = `
@@ -217,6 +212,5 @@ export const coreMigrations = [
   KeyBans1795219200014,
   DeploymentAndDisabledAccounts1795219200015,
   Administration1795219200025,
-  PausedKeys1795219200036,
   EarlierBans1795219200061,
 ] as const;
