@@ -1,6 +1,5 @@
 import { Client } from 'pg';
-import { accountPages } from '../src/accounts/accounts.repository';
-import { auditPages } from '../src/administration/administration.repository';
+import { accountPages, auditPages } from '../src/accounts/accounts.repository';
 import { EVENT_TYPES } from '../src/events';
 import { READ } from '../src/events/events.repository';
 import { petPages } from '../src/pets/pets.repository';

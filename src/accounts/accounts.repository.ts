@@ -22,8 +22,9 @@ export interface ListedKey extends Omit<ApiKeyEntity, 'accountId' | 'secretHash'
   readonly bannedUntil: Date | null;
 }
 
-/** An administrative change as `audit list` shows it. */
+/** An administrative change. */
 export interface ListedAuditEntry {
+  readonly id: bigint;
   readonly at: Date;
   readonly command: string;
   readonly account: string | null;
@@ -41,16 +42,8 @@ export interface KeyFilter {
   /** Only valid keys that expire before this time. */
   readonly expiring?: Date | undefined;
   readonly revoked?: true;
-  /** Only keys that are banned now; false: only the others. */
-  readonly banned?: boolean | undefined;
-}
-
-/** Which entries to list; all by default. */
-export interface AuditFilter {
-  readonly account?: string | undefined;
-  readonly since?: Date;
-  /** The number of the newest entries. */
-  readonly limit?: number;
+  /** Only keys that are banned now. */
+  readonly banned?: true;
 }
 
 const KEYS = `
@@ -66,7 +59,7 @@ const list = ({ from, order }: (typeof ORDERS)[Direction]): Statement => ({
   text: `${KEYS}
   WHERE ($1::bigint IS NULL OR k.account_id = $1) AND k.number ${from} $6
     AND ($3::timestamptz IS NULL OR k.revoked_at IS NULL AND k.expires_at > $2 AND k.expires_at <= $3)
-    AND (NOT $4 OR k.revoked_at IS NOT NULL) AND ($5::boolean IS NULL OR $5 = (b.banned_until IS NOT NULL))
+    AND (NOT $4 OR k.revoked_at IS NOT NULL) AND (NOT $5 OR b.banned_until IS NOT NULL)
   ORDER BY k.number ${order} LIMIT $7`,
 });
 
@@ -81,6 +74,16 @@ export const accountPages = pages<AccountEntity>({
     'id, name, plan, per_minute AS "perMinute", per_day AS "perDay", created_at AS "createdAt", disabled_at AS "disabledAt"',
 });
 
+/** The audit, of all accounts or of one. */
+export const auditPages = pages<ListedAuditEntry, 'account'>(
+  {
+    table: 'audit_entries',
+    columns:
+      'id, at, command, account, key_id AS "keyId", details, os_user AS "osUser", made_by_key AS "madeByKey"',
+  },
+  { filters: { account: 'account' } },
+);
+
 /** The key may be one of a team's authenticator, so its id is any text. */
 const LIFT_BAN = 'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING key_id';
 
@@ -88,12 +91,6 @@ const LIFT_BAN = 'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING
 const NORMAL_ADDRESSES = `
   SELECT format('%s', network(given::inet)::inet) AS address FROM unnest($1::text[]) WITH ORDINALITY AS given (given, at)
   GROUP BY 1 ORDER BY min(at)`;
-
-const LIST_AUDIT = `
-  SELECT at, command, account, key_id AS "keyId", details, os_user AS "osUser", made_by_key AS "madeByKey" FROM (
-    SELECT * FROM audit_entries
-    WHERE ($1::text IS NULL OR account = $1) AND ($2::timestamptz IS NULL OR at > $2) ORDER BY id DESC LIMIT $3
-  ) AS newest ORDER BY id`;
 
 /**
  * Keeps the old secret for good: a client that still sends it gets `revoked_api_key`. Older secrets keep the end of their
@@ -156,11 +153,6 @@ export class AccountsRepository {
     return { account: await this.require(name, manager), isNewAccount: raw.length > 0 };
   }
 
-  /** Lists administrative changes, the oldest first. */
-  listAudit({ account, since, limit }: AuditFilter): Promise<ListedAuditEntry[]> {
-    return this.sql.rows<ListedAuditEntry>(LIST_AUDIT, [account ?? null, since ?? null, limit ?? null]);
-  }
-
   /** @returns the id that the database assigned */
   async insert(key: Partial<ApiKeyEntity>, manager: EntityManager): Promise<string> {
     const { identifiers } = await manager.insert(ApiKeyEntity, key);
@@ -173,16 +165,15 @@ export class AccountsRepository {
     return rows.map(({ address }) => address);
   }
 
-  /** Lists keys in the order of their creation, or the other way. @param page default: all */
+  /** Lists a page of keys in the order of their creation, or the other way. */
   async list(
+    { direction, first, count }: PageRequest,
     { account, expiring, revoked, banned }: KeyFilter,
     now: Date,
-    page?: PageRequest,
   ): Promise<ListedKey[]> {
     const id = account === undefined ? null : (await this.require(account)).id;
-    const values = [id, now, expiring ?? null, revoked ?? false, banned ?? null];
-    const statement = LISTS[page?.direction ?? 'ascending'];
-    return this.sql.rows<ListedKey>(statement, [...values, page?.first ?? 0, page?.count ?? null]);
+    const values = [id, now, expiring ?? null, revoked ?? false, banned ?? false, first, count];
+    return this.sql.rows<ListedKey>(LISTS[direction], values);
   }
 
   /** @returns undefined if no key has the id */

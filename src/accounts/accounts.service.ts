@@ -2,12 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, In, Repository } from 'typeorm';
 import { AccountEntity } from './account.entity';
-import {
-  accountPages,
-  AccountsRepository,
-  type AuditFilter,
-  type ListedAuditEntry,
-} from './accounts.repository';
+import { accountPages, AccountsRepository, auditPages, type ListedAuditEntry } from './accounts.repository';
 import { ACCOUNT_NAME_RULE, isAccountName } from './short-text';
 import { FREE, limitsOf, type PlanChoice } from './plans';
 import { recordAudit } from '../platform/database/audit';
@@ -36,13 +31,8 @@ export class AccountsService {
     private readonly clock: Clock,
   ) {}
 
-  /** Lists all accounts by name. */
-  list(): Promise<AccountEntity[]> {
-    return this.accounts.find({ order: { name: 'ASC' } });
-  }
-
   /** Lists a page of all accounts in the order of their creation. @throws ApiError `invalid_cursor` */
-  listPage(query: PageQuery): Promise<Page<AccountEntity>> {
+  list(query: PageQuery): Promise<Page<AccountEntity>> {
     return accountPages.list(this.sql, query);
   }
 
@@ -56,11 +46,9 @@ export class AccountsService {
     return transaction ? this.repository.lockAccount(name, transaction) : this.repository.require(name);
   }
 
-  /** Lists administrative changes, the oldest first. @throws ApiError if the account does not exist */
-  async listAudit(filter: AuditFilter = {}): Promise<ListedAuditEntry[]> {
-    const { account: name } = filter;
-    const account = name === undefined ? name : (await this.repository.require(name)).name;
-    return await this.repository.listAudit({ ...filter, account });
+  /** Lists a page of administrative changes. @throws ApiError `invalid_cursor` */
+  listAudit(query: PageQuery): Promise<Page<ListedAuditEntry>> {
+    return auditPages.list(this.sql, query);
   }
 
   /** Returns the account that `?account=` names, by default the own one; undefined for `*`, all accounts. @internal */

@@ -76,12 +76,6 @@ export class ApiKeysService {
     });
   }
 
-  /** @throws ApiError if the account does not exist */
-  async list(filter: KeyFilter = {}): Promise<Omit<ListedKey, 'number'>[]> {
-    const keys = await this.keys.list(filter, this.now());
-    return keys.map(({ number: _number, ...key }) => key);
-  }
-
   /** @param transaction locks the row until it ends @throws ApiError if the key does not exist */
   async get(id: string, transaction?: EntityManager): Promise<ListedKey> {
     if (transaction) await this.lock(id, transaction);
@@ -91,13 +85,13 @@ export class ApiKeysService {
   }
 
   /** Lists a page of keys. @throws ApiError `account_not_found`, `invalid_cursor` */
-  async listPage(query: PageQuery, filter: KeyFilter): Promise<Page<ListedKey>> {
+  async list(query: PageQuery, filter: KeyFilter = {}): Promise<Page<Omit<ListedKey, 'number'>>> {
     // The cursors of earlier versions have this name.
     const request = pageRequestOf('/numbered/keys', query);
-    const keys = await this.keys.list(filter, this.now(), request);
+    const keys = await this.keys.list(request, filter, this.now());
     const page = cutPage(
       request,
-      keys.map((key) => ({ id: key.number, key })),
+      keys.map(({ number: id, ...key }) => ({ id, key })),
     );
     return page.with(page.items.map(({ key }) => key));
   }

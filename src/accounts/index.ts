@@ -1,7 +1,7 @@
 export { AccountsModule } from './accounts.module';
 export { accountErrors } from './accounts.errors';
 export { AccountsService, type Maker } from './accounts.service';
-export { type AuditFilter, type KeyFilter, nameOfEnabled } from './accounts.repository';
+export { type KeyFilter, nameOfEnabled } from './accounts.repository';
 export {
   ApiKeysService,
   GRACE_HOURS,

@@ -13,14 +13,13 @@ import {
   AccountKey,
   AuditEntry,
   IssuedKey,
+  ListAuditQuery,
   KeyChange,
-  ListKeysQuery,
   NAME_SCHEMA,
   NewAccount,
   NewKey,
   Rotation,
 } from './administration.dto';
-import { auditPages } from './administration.repository';
 import { AdministrationService, type Client } from './administration.service';
 
 const AccountName = () =>
@@ -50,8 +49,6 @@ const KeyId = () =>
 
 const SOON = 'In force everywhere within 5 seconds.';
 
-class ListAuditQuery extends auditPages.Query {}
-
 @ApiTags('accounts')
 @Controller()
 export class AccountsController {
@@ -69,7 +66,7 @@ export class AccountsController {
     returns: [200, [Account], 'A page of accounts. `Link` has the next page.'],
   })
   listAccounts(@Query() query: SortedPageQuery) {
-    return this.accounts.listPage(query);
+    return this.accounts.list(query);
   }
 
   @Post('accounts')
@@ -126,7 +123,7 @@ export class AccountsController {
     returns: [200, [AuditEntry], 'A page of entries. `Link` has the next page.'],
   })
   listAudit(@Query() query: ListAuditQuery) {
-    return this.administration.listAudit(query);
+    return this.accounts.listAudit(query);
   }
 }
 
@@ -146,20 +143,8 @@ export class KeysController {
     scope: ADMIN_SCOPE,
     returns: [200, [AccountKey], 'A page of keys. `Link` has the next page.'],
   })
-  listKeys(@AccountName() account: string, @Query() query: ListKeysQuery) {
-    return this.administration.listKeys(account, query);
-  }
-
-  @Get('keys')
-  @Operation({
-    id: 'listAllKeys',
-    summary: 'List the keys of all accounts',
-    description: 'Lists the keys of every account in the order of their creation, revoked ones included.',
-    scope: ADMIN_SCOPE,
-    returns: [200, [AccountKey], 'A page of keys. `Link` has the next page.'],
-  })
-  listAllKeys(@Query() query: ListKeysQuery) {
-    return this.administration.listKeys(undefined, query);
+  listKeys(@AccountName() account: string, @Query() query: SortedPageQuery) {
+    return this.keys.list(query, { account });
   }
 
   @Post('accounts/:account/keys')

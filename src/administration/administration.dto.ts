@@ -63,7 +63,6 @@ const EXPIRY = {
   description: `When it expires; null for never. A new key expires by default after ${KEY_DAYS} days.`,
   example: '2099-12-31T23:59:59.000Z',
 } as const;
-const EXPIRING = /^[1-9][0-9]{0,4}[smhd]$/;
 const LIMIT = { min: 1, max: MAX_REQUESTS, nullable: true } as const;
 const KEY = {
   max: 255,
@@ -193,22 +192,6 @@ export class AccountKey {
   readonly lastUsedAt!: Date | null;
 }
 
-/** Query of listKeys. */
-export class ListKeysQuery extends SortedPageQuery {
-  @declareField(
-    { optional: true, description: 'Only valid keys that expire within this time.', example: '30d' },
-    {
-      schema: { type: 'string', minLength: 2, maxLength: 6, pattern: EXPIRING.source },
-      rule: 'a time such as 12h or 30d',
-      isValid: (value) => typeof value === 'string' && EXPIRING.test(value),
-    },
-  )
-  readonly expiring?: string;
-
-  @Flag({ optional: true, description: 'Only keys that are banned now; `false`: only the others.' })
-  readonly banned?: boolean;
-}
-
 @BodyExample({ label: 'shop' })
 @ApiSchema({ description: 'A key to create.' })
 export class NewKey extends PartialType(PickType(AccountKey, ['label', 'scopes', 'addresses', 'expiresAt']), {
@@ -285,4 +268,10 @@ export class AuditEntry {
 
   @Text({ ...KEY, nullable: true, description: 'Identifier of the key that made a change over HTTP.' })
   readonly madeByKey!: string | null;
+}
+
+/** Query of listAudit. */
+export class ListAuditQuery extends SortedPageQuery {
+  @Text({ max: 100, optional: true, description: 'Only changes of this account and its keys.' })
+  readonly account?: string;
 }

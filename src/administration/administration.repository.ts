@@ -1,9 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { isKeyId } from '../accounts';
-import { pages } from '../platform/database/lists';
 import { Sql } from '../platform/database/sql';
-import { AuditEntry } from './administration.dto';
 
 /** A key with the scope `admin`, or the one of the request. */
 export interface Administrator {
@@ -13,17 +11,6 @@ export interface Administrator {
   /** In seconds since 1970. */
   readonly expiresAt: number;
 }
-
-/** The audit, of all accounts or of one. */
-export const auditPages = pages<AuditEntry, 'account'>(
-  {
-    table: 'audit_entries',
-    type: AuditEntry,
-    columns:
-      'id, at, command, account, key_id AS "keyId", details, os_user AS "osUser", made_by_key AS "madeByKey"',
-  },
-  { filters: { account: 'account' } },
-);
 
 /** Two numbers of our choice; the lock of migrations has one number, so they never meet. */
 const LOCK = 'SELECT pg_advisory_xact_lock(7, 38)';

@@ -18,13 +18,12 @@ import type { ApiError } from '../platform/errors/api-error';
 import { platformErrors, validationFailed } from '../platform/errors/platform.errors';
 import { inBody } from '../platform/errors/problem-details';
 import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
-import type { Page, PageQuery } from '../platform/paging/page';
 import { clientAddress } from '../platform/routes/client-address';
 import { Clock } from '../platform/runtime/clock';
 import { StoreScopes } from '../platform/runtime/runtime.module';
-import { DAY_MS, durationMs, SECOND_MS } from '../platform/runtime/time';
+import { DAY_MS, SECOND_MS } from '../platform/runtime/time';
 import type * as dto from './administration.dto';
-import { type Administrator, AdministrationRepository, auditPages } from './administration.repository';
+import { type Administrator, AdministrationRepository } from './administration.repository';
 
 /** The transaction of a request with an Idempotency-Key. */
 export type Outer = EntityManager | undefined;
@@ -42,16 +41,6 @@ export class AdministrationService {
     private readonly clock: Clock,
     private readonly scopes: StoreScopes,
   ) {}
-
-  listAudit(query: PageQuery): Promise<Page<dto.AuditEntry>> {
-    return auditPages.list(this.sql, query);
-  }
-
-  listKeys(account: string | undefined, query: dto.ListKeysQuery): Promise<Page<dto.AccountKey>> {
-    const { expiring, banned } = query;
-    const until = expiring === undefined ? expiring : new Date(this.clock.now() + durationMs(expiring));
-    return this.keys.listPage(query, { account, banned, expiring: until });
-  }
 
   createAccount(by: Client, { name, ...given }: dto.NewAccount, outer: Outer): Promise<dto.Account> {
     return this.change(by, outer, (maker) =>

@@ -1,19 +1,29 @@
 import type { Command } from 'commander';
-import { AccountsService, type AuditFilter, limitsOf, type Plan } from '../accounts';
+import { AccountsService, limitsOf, type Plan } from '../accounts';
 import { planChoice, planOptions, since, wholeNumber } from './arguments';
 import type { CommandContext } from './context';
 import { listOf, type OutputCommand } from './output';
+import { readAll } from './read-all';
+
+interface AuditFilter {
+  readonly account?: string;
+  readonly since?: Date;
+  readonly limit?: number;
+}
 
 export function addAccountsCommands(accounts: OutputCommand, context: CommandContext): void {
   accounts
     .command('list')
     .description('list all accounts with their plan and rate limits')
     .prints(async () => {
-      const listed = await context.withService(AccountsService, (service) => service.list());
+      const listed = await context.withService(AccountsService, (service) =>
+        readAll((query) => service.list(query)),
+      );
       const facts = listed.map(({ name, createdAt, disabledAt, ...choice }) => {
         return { account: name, plan: choice.plan, ...limitsOf(choice), createdAt, disabledAt };
       });
-      return listOf(facts, (each) => each);
+      const byName = facts.toSorted((one, other) => (one.account < other.account ? -1 : 1));
+      return listOf(byName, (each) => each);
     });
   accounts
     .command('set-plan <name>')
@@ -50,8 +60,12 @@ export function addAuditCommands(audit: OutputCommand, context: CommandContext):
     .option('--account <name>', 'only changes of this account and its keys')
     .option('--since <when>', 'only later changes: a time such as 30d, or a date such as 2026-11-22', since)
     .option('--limit <n>', 'only the newest', wholeNumber)
-    .prints(async (filter: AuditFilter) => {
-      const listed = await context.withService(AccountsService, (service) => service.listAudit(filter));
+    .prints(async ({ account: name, since: from, limit }: AuditFilter) => {
+      const newest = await context.withService(AccountsService, async (service) => {
+        const account = name === undefined ? name : (await service.require(name)).name;
+        return await readAll((query) => service.listAudit(query), { sort: '-id', account }, limit);
+      });
+      const listed = newest.filter(({ at }) => !from || at > from).toReversed();
       return listOf(listed, ({ at, osUser, madeByKey, command, account, keyId: key, details }) => {
         const user = osUser ?? `key ${madeByKey}`;
         return { at: at.toISOString().replace(/\.\d+/, ''), user, command, account, key, details };

@@ -1,8 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { startApp, type TestApp } from '../support/app';
-import { runCli } from '../support/cli';
 import { expectError } from '../support/expect-error';
-import { linksOf } from '../support/links';
 
 describe('keys over HTTP', () => {
   let app: TestApp;
@@ -48,45 +46,5 @@ describe('keys over HTTP', () => {
       `keys set-expiry expires ${soon}`,
       'keys set-expiry expires never',
     ]);
-  });
-
-  it('lists the keys that expire within a time, or are banned, of an account and of all', async () => {
-    const { name, path, id: never } = await newKey({ expiresAt: null });
-    const inDays = (days: number) => new Date(app.clock.now() + days * 86_400_000).toISOString();
-    const keys: Record<string, string> = { never };
-    for (const [label, days] of Object.entries({ soon: 29, late: 31, revoked: 1 }))
-      keys[label] = (await app.post(`${path}/keys`, { label, expiresAt: inDays(days) })).json.id;
-    await app.send('DELETE', `/v1/keys/${keys['revoked']}`);
-    for (const each of ['soon', 'late'])
-      await app.database.query(`INSERT INTO key_bans VALUES ($1, now() + interval '1 h')`, [keys[each]]);
-    const listed = async (query: string, list = `${path}/keys`) => {
-      const labels: (string | undefined)[] = [];
-      for (let next: string | undefined = `${list}?limit=1&${query}`; next !== undefined;) {
-        const page = await app.get(next);
-        labels.push(...page.json.map(({ id }: any) => Object.keys(keys).find((each) => keys[each] === id)));
-        next = linksOf(page)['next'];
-      }
-      return labels.filter((label) => label !== undefined).join();
-    };
-    for (const list of [`${path}/keys`, '/v1/keys']) {
-      expect([
-        await listed('expiring=30d', list),
-        await listed('expiring=745h&sort=-id', list),
-        await listed('banned=true', list),
-        await listed('banned=false', list),
-        await listed('banned=true&expiring=30d', list),
-      ]).toEqual(['soon', 'late,soon', 'soon,late', 'never,revoked', 'soon']);
-      for (const query of ['expiring=30', 'expiring=0d', 'expiring=1w', 'expiring=', 'banned=1', 'banned='])
-        expectError(await app.get(`${list}?${query}`), 400, 'validation_failed');
-    }
-    for (const [query, options] of [
-      ['expiring=30d', '--expiring=30d'],
-      ['banned=true', '--banned'],
-    ] as const) {
-      const run = await runCli(['keys', 'list', '--json', '--account', name, options], {
-        DATABASE_URL: app.database.url,
-      });
-      expect(run.json()).toEqual((await app.get(`${path}/keys?${query}`)).json);
-    }
   });
 });

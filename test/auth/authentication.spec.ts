@@ -170,8 +170,8 @@ describe('bearer authentication', () => {
     /** Returns the stored time in milliseconds; undefined if the key was never used. */
     async function written(): Promise<number | undefined> {
       await lastUsed.run().catch(() => undefined);
-      const keys = await app.nest.get(ApiKeysService, { strict: false }).list();
-      return keys.find((each) => each.id === id)?.lastUsedAt?.getTime();
+      const found = await app.nest.get(ApiKeysService, { strict: false }).get(id);
+      return found.lastUsedAt?.getTime();
     }
     async function useAfter(seconds: number): Promise<number | undefined> {
       app.clock.advance({ seconds });

@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
 import { ApiKeysService } from '../../src/accounts';
+import { PageQuery } from '../../src/platform/paging/page';
 import {
   EarlierBans1795219200061,
   KeyBans1795219200014,
@@ -52,7 +53,7 @@ describe('bans', () => {
   const strikes = async (of = key) => (await app.get('/v1/key', { key: of })).json.strikes;
   const keys = () => app.nest.get(ApiKeysService, { strict: false });
   const listed = async () => {
-    const [known] = await keys().list({ account });
+    const [known] = (await keys().list(new PageQuery(), { account })).items;
     return known?.bannedUntil?.getTime();
   };
   const inSeconds = (seconds: number) => new Date(app.clock.now() + seconds * 1_000).toISOString();

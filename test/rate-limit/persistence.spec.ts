@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { ApiKeysService } from '../../src/accounts';
+import { PageQuery } from '../../src/platform/paging/page';
 import { createApp } from '../../src/app/create-app';
 import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
@@ -78,7 +79,7 @@ describe('counters without Redis', () => {
   const lock = () => app.database.query('BEGIN; LOCK TABLE rate_limit_counters, rate_limit_instances');
   const waiting = () => lockWaits(app.database);
   const lastUse = async () =>
-    (await app.nest.get(ApiKeysService, { strict: false }).list())
+    (await app.nest.get(ApiKeysService, { strict: false }).list(new PageQuery())).items
       .find(({ lastFour }) => key.endsWith(lastFour))
       ?.lastUsedAt?.getTime();
   const thisMinute = () => Math.floor(app.clock.now() / 60_000) * 60_000;

@@ -241,7 +241,6 @@ export const operations: Readonly<Record<string, ExpectedOperation>> = {
     codes: { ...BODY, ...CONDITIONAL, ...ACCOUNT, 200: [], 409: ['plan_conflict', 'last_admin_key'] },
   },
   listAudit: { ...ADMIN, route: 'get /audit', codes: LIST },
-  listAllKeys: { ...ADMIN, route: 'get /keys', codes: LIST },
   listKeys: { ...ADMIN, route: 'get /accounts/{account}/keys', codes: { ...LIST, ...ACCOUNT } },
   createKey: {
     ...ADMIN,

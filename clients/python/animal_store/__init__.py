@@ -262,12 +262,8 @@ class AnimalStore:
         return self._list("/audit", limit=limit, **filters)
 
     def list_keys(self, account: str, *, limit: int = 100, **filters: Any) -> Iterator[Json]:
-        """Filters: expiring, banned, sort."""
+        """Filters: sort."""
         return self._list(f"/accounts/{_quote(account)}/keys", limit=limit, **filters)
-
-    def list_all_keys(self, *, limit: int = 100, **filters: Any) -> Iterator[Json]:
-        """Filters: expiring, banned, sort."""
-        return self._list("/keys", limit=limit, **filters)
 
     def create_key(self, account: str, *, idempotency_key: str | None = None, **key: Any) -> Json:
         return self._call("POST", f"/accounts/{_quote(account)}/keys", key, idempotency_key=idempotency_key)

@@ -56,7 +56,7 @@ class Operations(unittest.TestCase):
         store.rotate_key(key)
         store.unban_key(key)
         self.assertEqual(store.get_key_by_id(key)["label"], "web")
-        self.assertEqual([len(list(keys)) for keys in (store.list_keys(account), store.list_all_keys(limit=1))], [1, 3])
+        self.assertEqual(len(list(store.list_keys(account))), 1)
         store.revoke_key(key)
         self.assertEqual(len(list(store.list_accounts())), 3)
         self.assertGreater(len(list(store.list_audit(account=account))), 4)
