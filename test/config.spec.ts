@@ -86,6 +86,15 @@ describe('settings', () => {
     expect(read).not.toThrow(/secret/);
   });
 
+  it.each([
+    ['WEBHOOKS_KEY', 'encrypt the disk'],
+    ['WEBHOOKS_KEY_FILE', 'remove it'],
+  ])('%s of an earlier version is rejected with what to do, unless it is empty', (variable, fix) => {
+    const sentence = new RegExp(`PORT .*; ${variable} is no longer a setting: .*${fix}`);
+    expect(() => readConfig({ PORT: 'x', [variable]: 'y' })).toThrow(sentence);
+    expect(readConfig({ [variable]: ' ' })).toEqual(readConfig({}));
+  });
+
   it('lists, base URLs and numbers are parsed', () => {
     expect(
       readConfig({
@@ -126,10 +135,7 @@ describe('settings', () => {
     ['$HOME/data', join(homedir(), 'data')],
     ['${HOME}/a~b', join(homedir(), 'a~b')],
   ])('DATA_DIR=%s is the folder %s', (given, folder) =>
-    expect(readConfig({ DATA_DIR: given, EMBEDDED_PG_BIN: `"${given}"` })).toMatchObject({
-      dataDir: folder,
-      embeddedPgBin: folder,
-    }),
+    expect(readConfig({ DATA_DIR: `"${given}"` }).dataDir).toBe(folder),
   );
 
   it.each(['~other/data', '$XDG_DATA_HOME/data', '/srv/${NAME}'])('DATA_DIR=%s is rejected', (given) =>

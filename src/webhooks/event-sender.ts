@@ -6,7 +6,7 @@ import { Clock } from '../platform/runtime/clock';
 import { SECOND_MS } from '../platform/runtime/time';
 import { AttemptsRepository } from './attempts.repository';
 import type { WebhookEntity } from './webhook.entity';
-import { WebhookSecrets } from './webhook-secrets';
+import { sign } from './webhook-secrets';
 import { type Outcome, ReceiverClient } from './receiver-client';
 
 type SentEvent = Omit<StoredEvent, 'accountId'>;
@@ -22,7 +22,6 @@ interface SendOptions {
 @Injectable()
 export class EventSender {
   constructor(
-    private readonly secrets: WebhookSecrets,
     private readonly receivers: ReceiverClient,
     private readonly attempts: AttemptsRepository,
     private readonly clock: Clock,
@@ -59,8 +58,7 @@ export class EventSender {
   ): Promise<Outcome> {
     const body = bodyOf(event);
     const timestamp = Math.floor(at.getTime() / SECOND_MS);
-    const signature = this.secrets.sign(webhook, at.getTime(), `${id}.${timestamp}.${body}`);
-    if (signature === '') return { error: 'The secret cannot be decrypted. Rotate it.' };
+    const signature = sign(webhook, at.getTime(), `${id}.${timestamp}.${body}`);
     const headers = {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),

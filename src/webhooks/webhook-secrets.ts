@@ -1,9 +1,5 @@
-import { createHmac, hash, randomBytes } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG, type ConfigOf } from '../platform/config/config';
-import { seal, unseal } from '../platform/runtime/seal';
+import { createHmac, randomBytes } from 'node:crypto';
 import type { WebhookEntity } from './webhook.entity';
-import type { webhookSettings } from './webhooks.settings';
 
 const SECRET_BYTES = 32;
 /** More signatures would make a header that receivers reject. */
@@ -17,42 +13,20 @@ export function replacedSecrets(webhook: WebhookEntity): WebhookEntity['olderSec
   return [newest, ...olderSecrets].slice(0, MAX_REPLACED);
 }
 
-/** Makes secrets of webhooks, stores them, encrypted if WEBHOOKS_KEY is set, and signs with them. */
-@Injectable()
-export class WebhookSecrets {
-  private readonly key: Buffer | undefined;
+/** Makes a secret, as it is stored. */
+export function createSecret(): Buffer {
+  return randomBytes(SECRET_BYTES);
+}
 
-  constructor(@Inject(CONFIG) { webhooksKey }: ConfigOf<typeof webhookSettings>) {
-    this.key = webhooksKey === undefined ? undefined : hash('sha256', webhooksKey, 'buffer');
-  }
+/** Returns a secret as the receiver gets it. */
+export function printSecret(secret: Buffer): string {
+  return `whsec_${secret.toString('base64')}`;
+}
 
-  /** Makes a secret, as the receiver gets it and as it is stored. */
-  create(): { readonly secret: string; readonly stored: Buffer } {
-    const secret = randomBytes(SECRET_BYTES);
-    return {
-      secret: `whsec_${secret.toString('base64')}`,
-      stored: this.key ? seal(this.key, secret) : secret,
-    };
-  }
-
-  /** Signs a message by Standard Webhooks with each secret in force. @returns '' if it can read none of them */
-  sign(webhook: WebhookEntity, now: number, message: string): string {
-    const replaced = replacedSecrets(webhook).filter(([, until]) => Date.parse(until) > now);
-    return [webhook.secret, ...replaced.map(([secret]) => Buffer.from(secret, 'base64'))]
-      .flatMap((each) => this.open(each) ?? [])
-      .map((secret) => `v1,${createHmac('sha256', secret).update(message).digest('base64')}`)
-      .join(' ');
-  }
-
-  /** @returns undefined if the secret was encrypted with another key */
-  private open(stored: Buffer): Buffer | undefined {
-    // An encrypted one is longer.
-    if (stored.length === SECRET_BYTES) return stored;
-    if (!this.key) return undefined;
-    try {
-      return unseal(this.key, stored);
-    } catch {
-      return undefined;
-    }
-  }
+/** Signs a message by Standard Webhooks with each secret in force. */
+export function sign(webhook: WebhookEntity, now: number, message: string): string {
+  const replaced = replacedSecrets(webhook).filter(([, until]) => Date.parse(until) > now);
+  return [webhook.secret, ...replaced.map(([secret]) => Buffer.from(secret, 'base64'))]
+    .map((secret) => `v1,${createHmac('sha256', secret).update(message).digest('base64')}`)
+    .join(' ');
 }

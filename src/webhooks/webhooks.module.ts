@@ -9,7 +9,6 @@ import { DeliveryWorker } from './delivery-worker';
 import { EventSender } from './event-sender';
 import { webhooksMigrations } from './migrations/webhooks.migrations';
 import { WebhookEntity } from './webhook.entity';
-import { WebhookSecrets } from './webhook-secrets';
 import { ReceiverClient } from './receiver-client';
 import { WebhooksController } from './webhooks.controller';
 import { WebhooksRepository } from './webhooks.repository';
@@ -33,13 +32,6 @@ export class AccountWebhooksModule {}
   settings: webhookSettings,
   imports: [AccountWebhooksModule, EventsModule],
   controllers: [WebhooksController],
-  providers: [
-    AttemptsRepository,
-    DeliveryWorker,
-    EventSender,
-    WebhookSecrets,
-    ReceiverClient,
-    WebhooksService,
-  ],
+  providers: [AttemptsRepository, DeliveryWorker, EventSender, ReceiverClient, WebhooksService],
 })
 export class WebhooksModule {}

@@ -13,7 +13,7 @@ import { AttemptsRepository } from './attempts.repository';
 import { EventSender } from './event-sender';
 import type { WebhookEntity } from './webhook.entity';
 import { type Outcome, ReceiverClient } from './receiver-client';
-import { replacedSecrets, WebhookSecrets } from './webhook-secrets';
+import { createSecret, printSecret, replacedSecrets } from './webhook-secrets';
 import type {
   Delivery,
   NewWebhook,
@@ -35,7 +35,6 @@ export class WebhooksService {
     private readonly events: EventsRepository,
     private readonly types: EventTypeRegistry,
     private readonly eventSender: EventSender,
-    private readonly secrets: WebhookSecrets,
     private readonly clock: Clock,
     private readonly receivers: ReceiverClient,
     private readonly attempts: AttemptsRepository,
@@ -50,13 +49,13 @@ export class WebhooksService {
   ): Promise<WebhookWithSecret> {
     const requested = this.types.requested(principal, types);
     this.requirePublic(url);
-    const { secret, stored } = this.secrets.create();
+    const secret = createSecret();
     const now = new Date(this.clock.now());
     const values = {
       accountId: principal.accountId,
       url,
       types: requested,
-      secret: stored,
+      secret,
       createdAt: now,
       updatedAt: now,
       dueAt: now,
@@ -65,7 +64,7 @@ export class WebhooksService {
       const created = await this.webhooks.insert(values, transaction);
       if (!created) throw webhookErrors.too_many_webhooks();
       await this.ofAccounts.record('create', created, principal.keyId, transaction);
-      return Object.assign(shown(created), { secret });
+      return Object.assign(shown(created), { secret: printSecret(secret) });
     }, outer);
   }
 
@@ -154,14 +153,14 @@ export class WebhooksService {
     { graceSeconds }: WebhookRotation,
     outer?: EntityManager,
   ): Promise<WebhookWithSecret> {
-    const { secret, stored } = this.secrets.create();
+    const secret = createSecret();
     const webhook = await this.change('rotate', principal, id, outer, (previous) => ({
-      secret: stored,
+      secret,
       previousSecret: previous.secret,
       previousSecretUntil: new Date(this.clock.now() + graceSeconds * SECOND_MS),
       olderSecrets: replacedSecrets(previous),
     }));
-    return Object.assign(webhook, { secret });
+    return Object.assign(webhook, { secret: printSecret(secret) });
   }
 
   /** Changes a webhook and records it. Values with its `updatedAt` repeat a change. */

@@ -26,7 +26,7 @@ suite('deploy/kubernetes', { skip }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'animal-store-kubernetes-'));
   cpSync(join(ROOT, 'deploy/kubernetes'), folder, { recursive: true });
   mkdirSync(join(folder, 'production/secrets'), { recursive: true });
-  for (const name of ['database-url', 'redis-url', 'webhooks-key']) {
+  for (const name of ['database-url', 'redis-url']) {
     writeFileSync(join(folder, 'production/secrets', name), 'secret');
   }
   after(() => rmSync(folder, { recursive: true }));

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import { GONE_SETTINGS } from './gone-settings';
 import { path as pathOf } from './parsers';
 import { type Setting, settings } from './settings';
 import { UserError } from '../errors/user-error';
@@ -61,7 +62,7 @@ function readText(path: string): string {
  * Reads every setting; an unset or empty variable takes its default.
  *
  * @param added the settings of extensions
- * @throws UserError that names every invalid setting
+ * @throws UserError that names every invalid setting, and each that is gone
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env, added: Settings = {}): Config {
   const problems: string[] = [];
@@ -77,6 +78,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, added: Settings
       return [key, undefined];
     }
   });
+  for (const [variable, fix] of Object.entries(GONE_SETTINGS))
+    if (unquoted(env[variable])) problems.push(`${variable} is no longer a setting: ${fix}`);
   if (problems.length > 0) {
     throw new UserError(`Invalid settings: ${problems.join('; ')}. Fix them and start again.`);
   }
