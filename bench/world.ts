@@ -25,7 +25,7 @@ export interface World {
 export async function createWorld(): Promise<World> {
   const dataDir = mkdtempSync(join(tmpdir(), 'animal-store-bench-'));
   process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }));
-  const postgres = await startEmbedded({ dataDir, binDir: undefined });
+  const postgres = await startEmbedded({ dataDir });
   const client = new Client({ connectionString: await admitAllRoles(postgres) });
   client.on('error', () => undefined);
   await client.connect();

@@ -46,7 +46,7 @@ describe('the alerts', () => {
 });
 
 /** Decided by the image, or by the composition itself. */
-const FIXED = ['HOST', 'PORT', 'DATABASE_URL_FILE', 'DATA_DIR', 'EMBEDDED_PG_BIN'];
+const FIXED = ['HOST', 'PORT', 'DATABASE_URL_FILE', 'DATA_DIR'];
 
 interface Service {
   readonly environment: Readonly<Record<string, string>>;

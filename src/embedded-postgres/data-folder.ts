@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { PlacedOptions } from './embedded-server';
@@ -12,20 +12,19 @@ export const APP_ROLE = 'app';
 
 const INITDB_ARGS = `-U ${SUPERUSER} -A trust -E UTF8 --locale-provider=builtin --locale=C.UTF-8 --lc-messages=C`;
 
-const CLUSTER = `pg${MAJOR}`;
-
-/** Returns the folder of PostgreSQL's own files within the data folder: that of another major version if only it exists. */
+/** Returns the folder of PostgreSQL's own files within the data folder. */
 export function clusterOf(directory: string): string {
-  // Unlike existsSync it fails if this user may not look: then there may be a database.
-  const isNew = !statSync(directory, { throwIfNoEntry: false });
-  const found = isNew ? [] : readdirSync(directory).filter((name) => /^pg\d+$/.test(name));
-  return join(directory, found.includes(CLUSTER) ? CLUSTER : (found[0] ?? CLUSTER));
+  return join(directory, `pg${MAJOR}`);
 }
 
-/** Returns the major version that made PostgreSQL's files; that of the package for a new folder. */
-export function majorOf(directory: string): string {
-  const file = join(clusterOf(directory), 'PG_VERSION');
-  return existsSync(file) ? readFileSync(file, 'utf8').trim() : MAJOR;
+/** @throws EmbeddedServerError if another major version of PostgreSQL made the data folder */
+export function requireNoOtherMajor(directory: string): void {
+  const names = statSync(directory, { throwIfNoEntry: false }) ? readdirSync(directory) : [];
+  const other = names.find((name) => /^pg\d+$/.test(name));
+  if (other === undefined) return;
+  throw new EmbeddedServerError(
+    `The folder ${directory} has the files of PostgreSQL ${other.slice(2)}, which PostgreSQL ${MAJOR} cannot read: run "db backup FILE" with the version of the store that made them, rename ${directory}/${other}, then run "db restore FILE".`,
+  );
 }
 
 /** Creates a folder and those above it. In /proc `recursive` of Node.js would repeat the same calls forever. */

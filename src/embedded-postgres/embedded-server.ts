@@ -5,7 +5,7 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { APP_ROLE, clusterOf, createCluster, majorOf, prepareFolder } from './data-folder';
+import { APP_ROLE, clusterOf, createCluster, prepareFolder, requireNoOtherMajor } from './data-folder';
 import {
   chooseServerUser,
   EmbeddedServerError,
@@ -37,8 +37,6 @@ export interface EmbeddedOptions {
   readonly dataDir: string;
   /** True if root may use another folder because its user cannot reach this one. Default false. */
   readonly canMove?: boolean;
-  /** EMBEDDED_PG_BIN: another bin folder of the folder's version, 18 for a new one; or undefined. */
-  readonly binDir: string | undefined;
   /** True if the user `nobody` may run the server in place of root; other programs run as `nobody` too. Default true. */
   readonly allowSharedUser?: boolean;
   /** False in tests only: fsync and autovacuum are off, and the role of a new folder may create databases. Default true. */
@@ -95,7 +93,10 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 async function start(options: PlacedOptions): Promise<EmbeddedServer> {
   const { directory, user, allowSharedUser = true } = options;
   const isShared = user?.name === 'nobody';
-  if (!statSync(clusterOf(directory), { throwIfNoEntry: false })) options.onCreate?.(directory);
+  if (!statSync(clusterOf(directory), { throwIfNoEntry: false })) {
+    requireNoOtherMajor(directory);
+    options.onCreate?.(directory);
+  }
   let log = '';
   let stalePid: string | undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
@@ -103,7 +104,7 @@ async function start(options: PlacedOptions): Promise<EmbeddedServer> {
     if (running) return running;
     if (isShared && !allowSharedUser) throw new EmbeddedServerError(SHARED_USER);
     prepareFolder(directory, user);
-    const programs = await findPrograms(options, majorOf(directory));
+    const programs = await findPrograms(options);
     await createCluster(options, programs);
     const server = await launch(options, programs, stalePid);
     if (typeof server !== 'string') return { ...server, notices: isShared ? [SHARED_NOTICE] : [] };

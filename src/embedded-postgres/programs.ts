@@ -2,7 +2,7 @@ import { execFile, spawnSync } from 'node:child_process';
 import { createHash, randomUUID } from 'node:crypto';
 import { chmodSync, cpSync, existsSync, mkdirSync } from 'node:fs';
 import { readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
-import { basename, dirname, join, resolve } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import type { PlacedOptions } from './embedded-server';
 
@@ -50,27 +50,14 @@ export function reachablePath(path: string, user: ServerUser | undefined): strin
 /** The major version of the package's PostgreSQL. */
 export const MAJOR = '18';
 
-/** Finds the programs of PostgreSQL and checks that they run, in the major version that made the data folder. */
-export async function findPrograms(options: PlacedOptions, major = MAJOR): Promise<Programs> {
-  const { binDir, directory, user } = options;
-  const programs =
-    binDir === undefined
-      ? await packagePrograms(directory, user)
-      : { bin: resolve(binDir), context: contextOf(user) };
+/** Finds the programs of PostgreSQL and checks that they run. */
+export async function findPrograms({ directory, user }: PlacedOptions): Promise<Programs> {
+  const programs = await packagePrograms(directory, user);
   const version = await run(join(programs.bin, 'postgres'), ['--version'], programs.context).catch(reasonOf);
-  if (version.includes(`(PostgreSQL) ${major}.`)) return programs;
-  if (version.includes(`(PostgreSQL) ${MAJOR}.`)) {
-    throw new EmbeddedServerError(
-      `The folder ${directory} has the files of PostgreSQL ${major}, which PostgreSQL ${MAJOR} cannot read: run "db backup FILE" with EMBEDDED_PG_BIN=/usr/lib/postgresql/${major}/bin, or another bin folder of this version, rename ${directory}/pg${major}, then run "db restore FILE".`,
-    );
-  }
+  if (version.includes(`(PostgreSQL) ${MAJOR}.`)) return programs;
   const userName = user === undefined ? '' : ` for the user ${user.name}, which replaces root`;
-  const advice =
-    binDir === undefined
-      ? 'move the project to a folder that every user may enter, start the service as an ordinary user, or set DATABASE_URL'
-      : `set EMBEDDED_PG_BIN to the bin folder of a PostgreSQL ${major} server, or leave it out`;
   throw new EmbeddedServerError(
-    `The programs in ${programs.bin} do not run as PostgreSQL ${major}${userName} (${version.trim()}): ${advice}.`,
+    `The programs in ${programs.bin} do not run as PostgreSQL ${MAJOR}${userName} (${version.trim()}): move the project to a folder that every user may enter, start the service as an ordinary user, or set DATABASE_URL.`,
   );
 }
 

@@ -157,7 +157,7 @@ export interface TestServer {
 /** Starts an embedded PostgreSQL in a temporary folder, which `close` removes. */
 export async function startTestServer(): Promise<TestServer> {
   const directory = await mkdtemp(join(tmpdir(), 'animal-store-testing-'));
-  const server = await startEmbedded({ dataDir: directory, binDir: undefined, durable: false });
+  const server = await startEmbedded({ dataDir: directory, durable: false });
   return {
     createDatabase: async () => {
       const name = `test_${randomUUID().replaceAll('-', '')}`;

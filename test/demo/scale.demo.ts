@@ -24,7 +24,7 @@ describe(`${INSTANCES} instances on one PostgreSQL, PgBouncer and Redis`, () => 
   const instances: RunningService[] = [];
 
   beforeAll(async () => {
-    const options = { dataDir: folder, binDir: undefined, durable: true };
+    const options = { dataDir: folder, durable: true };
     postgres = await startEmbedded(options);
     pooler = await startPgBouncer(postgres.url());
     redis = await startRedis();

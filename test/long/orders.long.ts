@@ -46,7 +46,7 @@ describe('orders, with fsync on', () => {
   afterAll(folder.remove);
 
   async function rowsOf<Row extends object>(text: string): Promise<Row[]> {
-    const joined = await startEmbedded({ dataDir: folder.path, binDir: undefined, purpose: 'command' });
+    const joined = await startEmbedded({ dataDir: folder.path, purpose: 'command' });
     const client = new Client({ connectionString: joined.url() });
     await client.connect();
     try {

@@ -115,7 +115,7 @@ describe('npm start', () => {
     'on SIGTERM completes the requests in flight, closes the database and exits with 0; a second signal is safe':
       async () => {
         const { url, key } = first;
-        const joined = await startEmbedded({ dataDir: folder.path, binDir: undefined, purpose: 'command' });
+        const joined = await startEmbedded({ dataDir: folder.path, purpose: 'command' });
         const client = new Client({ connectionString: joined.url() });
         client.on('error', () => undefined);
         await client.connect();

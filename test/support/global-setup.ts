@@ -37,7 +37,6 @@ async function startServer(): Promise<string> {
   const directory = createServerFolder();
   const server = await startEmbedded({
     dataDir: directory,
-    binDir: undefined,
     durable: false,
     // Each core has a worker, and each worker has several applications with their pools.
     maxConnections: 40 * (1 + availableParallelism()),

@@ -25,7 +25,7 @@ export async function openDatabase(
   purpose: NonNullable<EmbeddedOptions['purpose']>,
   onCreate: (directory: string) => void,
 ): Promise<OpenDatabase> {
-  const { databaseUrl, databasePoolSize, dataDir, deployment, embeddedPgBin, workers } = config;
+  const { databaseUrl, databasePoolSize, dataDir, deployment, workers } = config;
   if (databaseUrl !== undefined) {
     const ended = new Promise<void>(() => undefined);
     return { url: databaseUrl, directory: undefined, notices: [], ended, close: () => Promise.resolve() };
@@ -35,7 +35,6 @@ export async function openDatabase(
     onCreate,
     dataDir,
     canMove: dataDir === settings.dataDir.defaultText,
-    binDir: embeddedPgBin,
     allowSharedUser: deployment !== 'production',
     // The primary process has a pool, too.
     maxConnections: databasePoolSize * (workers > 1 ? workers + 1 : 1) + OTHER_CONNECTIONS,

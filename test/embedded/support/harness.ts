@@ -23,7 +23,7 @@ export interface Child {
 }
 
 export function options(dataDir: string, more: Partial<EmbeddedOptions> = {}): EmbeddedOptions {
-  return { dataDir, binDir: undefined, durable: false, ...more };
+  return { dataDir, durable: false, ...more };
 }
 
 /** Creates a folder that the server's user can pass through, by default in memory. `cleanUp` removes it. */

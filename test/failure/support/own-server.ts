@@ -30,7 +30,7 @@ export interface OwnServer {
 /** @param durable keeps fsync on, so that a crash loses no commit */
 export async function startOwnServer({ durable = false } = {}): Promise<OwnServer> {
   const folder = dataFolder();
-  const start = () => startEmbedded({ dataDir: folder.path, binDir: undefined, durable });
+  const start = () => startEmbedded({ dataDir: folder.path, durable });
   let server: EmbeddedServer = await start();
   let hasStarted = true;
   await admitAllRoles(server);
