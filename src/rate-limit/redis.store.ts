@@ -33,8 +33,6 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
   private client: RedisClient | undefined;
   private hasFailed = false;
   private isTrying = false;
-  /** The owner of the first failed request: in a cluster, each try writes to its node. */
-  private suspect = 'none';
   private retryTimer: NodeJS.Timeout | undefined;
   private isClosed = false;
   /** The clock of Redis compared with that of this machine. */
@@ -87,7 +85,7 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     const isTry = (this.isTrying = this.hasFailed);
     try {
       const asked = this.run(client, owner, limits, isTaking);
-      const written = isTry && client.eval(WRITE, { keys: [keyOf(this.suspect, 'try')], arguments: [] });
+      const written = isTry && client.eval(WRITE, { keys: [keyOf('none', 'try')], arguments: [] });
       const [report] = await withTimeout(this.timeoutMs, Promise.all([asked, written]));
       this.aheadMs = report.now - this.clock.now();
       if (isTry && this.client === client) {
@@ -97,7 +95,7 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
       return this.merge(owner, limits, report, isTaking);
     } catch (error) {
       // Other requests that were under way fail with the same connection.
-      if (this.client === client) this.fail(error, owner);
+      if (this.client === client) this.fail(error);
       throw error;
     } finally {
       if (isTry) this.isTrying = false;
@@ -137,14 +135,12 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
   }
 
   /** Replaces the connection. The next one may reach another server, such as a new master. */
-  private fail(error: unknown, owner = this.suspect): void {
+  private fail(error: unknown): void {
     if (this.isClosed) return;
-    if (!this.hasFailed) {
-      this.suspect = owner;
+    if (!this.hasFailed)
       this.logger.warn(
         `Redis is unavailable (${messageOf(error)}). This instance now enforces limits locally, starting from its last known counters.`,
       );
-    }
     this.hasFailed = true;
     this.client?.destroy();
     this.client = undefined;
@@ -152,7 +148,7 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
   }
 }
 
-/** The part in braces puts the keys of an owner on the same node of a cluster. */
+/** The version before, which may share the Redis, has the same keys. */
 function keyOf(owner: string, name: string): string {
   return `animal-store:{${owner}}:${name}`;
 }

@@ -1,6 +1,6 @@
 -- Counts a request in the minute and the day of an owner, or in neither if one of them is used up.
 --
--- KEYS  the minute and the day of the owner, which is their hash tag: in a cluster both are on one node
+-- KEYS  the minute and the day of the owner
 -- ARGV  the time in ms, or '' for the time of Redis; requests in the minute; its length in ms; requests in the day, or ''
 --       for no limit; 'take', or 'look' to count nothing; both windows as the instance knows them: the requests counted,
 --       and the end

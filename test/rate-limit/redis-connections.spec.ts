@@ -6,12 +6,10 @@ import { type Clock, SystemClock } from '../../src/platform/runtime/clock';
 import { RedisConnector } from '../../src/rate-limit/redis.client';
 import { RedisRateLimitStore } from '../../src/rate-limit/redis.store';
 import { TestClock } from '../support/clock';
-import { describeWithRedis, type RedisServer } from '../support/redis';
+import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
 import { holdTimers, pass } from '../support/timers';
 import { until } from '../support/until';
-import { RedisServers } from './support/redis-servers';
 
-const ACCOUNTS = 8;
 const LIMIT = 5;
 const PATIENT_MS = 10_000;
 const HOUR_MS = 3_600_000;
@@ -23,23 +21,26 @@ interface Options {
 }
 
 describeWithRedis('a connection to Redis', () => {
-  const servers = new RedisServers();
+  const servers: RedisServer[] = [];
   const opened: RedisRateLimitStore[] = [];
   let warnings: string[];
   let redis: RedisServer;
   beforeAll(async () => {
     Logger.overrideLogger({ log: jest.fn(), error: jest.fn(), warn: (line: string) => warnings.push(line) });
-    redis = await servers.start();
+    redis = await start();
   });
   beforeEach(() => (warnings = []));
   afterEach(() => opened.splice(0).forEach((store) => store.onApplicationShutdown()));
-  afterAll(() => servers.stop());
+  afterAll(() => Promise.all(servers.map((server) => server.stop())));
 
-  async function open(
-    urls: readonly string[],
-    { timeoutMs = PATIENT_MS, clock = new TestClock() }: Options = {},
-  ) {
-    const store = new RedisRateLimitStore(clock, new RedisConnector(urls), timeoutMs);
+  async function start(...settings: string[]): Promise<RedisServer> {
+    const server = await startRedis(...settings);
+    servers.push(server);
+    return server;
+  }
+
+  async function open(url: string, { timeoutMs = PATIENT_MS, clock = new TestClock() }: Options = {}) {
+    const store = new RedisRateLimitStore(clock, new RedisConnector(url), timeoutMs);
     opened.push(store);
     await store.onModuleInit();
     return store;
@@ -52,26 +53,11 @@ describeWithRedis('a connection to Redis', () => {
       await store.take('account:1', ROOMY);
       return store.isShared;
     });
-  /** Two instances, each with a connection of its own, admit exactly the limit of each account. */
-  async function expectSharing(urls: readonly string[]): Promise<void> {
-    const clock = new TestClock();
-    const stores = [await open(urls, { clock }), await open(urls, { clock })];
-    await until(() => stores.every(({ isShared }) => isShared));
-    for (let account = 0; account < ACCOUNTS; account += 1) {
-      const limits = { perMinute: LIMIT, perDay: 100 };
-      const taken = Array.from({ length: 3 * LIMIT }, async (_, at) =>
-        stores[at % 2]!.take(`account:${account}`, limits),
-      );
-      const verdicts = (await Promise.all(taken)).map(({ verdict }) => verdict);
-      expect(verdicts.filter((verdict) => verdict === 'admitted')).toHaveLength(LIMIT);
-    }
-    expect(stores.every(({ isShared }) => isShared)).toBe(true);
-  }
 
   it('is opened when Redis starts, with one log line for each change', async () => {
-    const server = await servers.start();
+    const server = await start();
     await server.kill();
-    const store = await open([urlOf(server)]);
+    const store = await open(urlOf(server));
     expect(store.isShared).toBe(false);
     await server.start();
     await untilShared(store);
@@ -82,8 +68,8 @@ describeWithRedis('a connection to Redis', () => {
   });
 
   it('that Redis closed is opened again, before a request fails', async () => {
-    const server = await servers.start();
-    const store = await open([urlOf(server)]);
+    const server = await start();
+    const store = await open(urlOf(server));
     await server.command('CLIENT', 'KILL', 'TYPE', 'normal');
     await until(() => !store.isShared);
     await untilShared(store);
@@ -94,9 +80,9 @@ describeWithRedis('a connection to Redis', () => {
   });
 
   it('stays open, without a log line, although Redis closes idle connections', async () => {
-    const server = await servers.start('--timeout', '5');
+    const server = await start('--timeout', '5');
     const clock = new TestClock();
-    const stores = [await open([urlOf(server)], { clock }), await open([urlOf(server)], { clock })];
+    const stores = [await open(urlOf(server), { clock }), await open(urlOf(server), { clock })];
     const limits = { perMinute: LIMIT };
     for (const store of stores) await store.take('account:1', limits);
     const idle = createConnection(server.port, '127.0.0.1').resume();
@@ -111,7 +97,7 @@ describeWithRedis('a connection to Redis', () => {
   it('stays open if Redis rejects the pings that keep it alive', async () => {
     const rules = ['reset', 'on', '>right-secret', '~*', '+@all', '-ping'];
     await redis.command('ACL', 'SETUSER', 'app', ...rules);
-    const store = await open([urlOf(redis, 'app:right-secret@')]);
+    const store = await open(urlOf(redis, 'app:right-secret@'));
     const rejected = async () =>
       /cmdstat_ping:.*rejected_calls=[1-9]/.test(String(await redis.command('INFO', 'commandstats')));
     await until(rejected);
@@ -120,10 +106,10 @@ describeWithRedis('a connection to Redis', () => {
   });
 
   it('to a frozen Redis delays neither the start nor a request for longer than its limit, and is opened again', async () => {
-    const server = await servers.start();
-    const store = await open([urlOf(server)], { timeoutMs: 50 });
+    const server = await start();
+    const store = await open(urlOf(server), { timeoutMs: 50 });
     server.freeze();
-    const frozen = await open([urlOf(server, 'app:secret@')]);
+    const frozen = await open(urlOf(server, 'app:secret@'));
     expect(frozen.isShared).toBe(false);
     await Promise.all([store.take('account:1', ROOMY), store.take('account:2', ROOMY)]);
     expect(store.isShared).toBe(false);
@@ -137,8 +123,8 @@ describeWithRedis('a connection to Redis', () => {
   });
 
   it('is tried by one request every 200 ms while Redis fails', async () => {
-    const server = await servers.start();
-    const store = await open([urlOf(server)]);
+    const server = await start();
+    const store = await open(urlOf(server));
     await server.command('CONFIG', 'SET', 'maxmemory', 1);
     holdTimers({ timeouts: true });
     try {
@@ -167,8 +153,8 @@ describeWithRedis('a connection to Redis', () => {
   ])(
     'is not used while Redis is %s, also if each try is for a full window',
     async (_what, reject, accept) => {
-      const server = await servers.start();
-      const store = await open([urlOf(server)]);
+      const server = await start();
+      const store = await open(urlOf(server));
       const full = { perMinute: 1 };
       await store.take('account:full', full);
       const run = ([name = '', ...rest]: (string | number)[]) => server.command(String(name), ...rest);
@@ -200,7 +186,7 @@ describeWithRedis('a connection to Redis', () => {
         redis.command('ACL', 'SETUSER', 'app', 'reset', 'on', '>right-secret', '~*', ...allowed);
       await allow(...rules.split(' '));
       const attempts = jest.spyOn(net, 'createConnection');
-      const store = await open([urlOf(redis, 'app:right-secret@', path)]);
+      const store = await open(urlOf(redis, 'app:right-secret@', path));
       await until(async () => {
         await store.take('account:1', ROOMY);
         return attempts.mock.calls.length > 3;
@@ -216,9 +202,9 @@ describeWithRedis('a connection to Redis', () => {
   );
 
   it('is not used with a wrong password, or none; log lines say so without it', async () => {
-    const server = await servers.start('--requirepass', 'right-secret');
+    const server = await start('--requirepass', 'right-secret');
     const logins = [':wrong-secret@', ':right-secret@', ''];
-    const stores = await Promise.all(logins.map((login) => open([urlOf(server, login)])));
+    const stores = await Promise.all(logins.map((login) => open(urlOf(server, login))));
     await stores[2]!.take('account:1', ROOMY);
     expect(stores.map(({ isShared }) => isShared)).toEqual([false, true, false]);
     const reasons = ['WRONGPASS', 'NOAUTH: put its password into REDIS_URL'];
@@ -226,66 +212,31 @@ describeWithRedis('a connection to Redis', () => {
     expect(warnings.join()).not.toContain('-secret');
   });
 
-  it('to a sentinel leads to its master, which gets the user, password and database of the URL', async () => {
-    const master = await servers.start();
-    await master.command('ACL', 'SETUSER', 'till/1', 'on', '>p@ss:1', '~*', '+@all');
-    const port = await servers.startSentinel(master);
-    await expectSharing([`redis://till%2F1:p%40ss%3A1@127.0.0.1:${port}/7?sentinel=store`]);
-    expect(String(await master.command('INFO', 'keyspace')).match(/db\d+/g)).toEqual(['db7']);
-    expect(await master.calls('evalsha')).toBe(ACCOUNTS * 3 * LIMIT);
+  it('has the user, password and database of the URL', async () => {
+    const server = await start();
+    await server.command('ACL', 'SETUSER', 'till/1', 'on', '>p@ss:1', '~*', '+@all');
+    const store = await open(urlOf(server, 'till%2F1:p%40ss%3A1@', '/7'));
+    await store.take('account:1', ROOMY);
+    expect(store.isShared).toBe(true);
+    expect(String(await server.command('INFO', 'keyspace')).match(/db\d+/g)).toEqual(['db7']);
   });
 
-  it('uses TLS to the sentinel and to its master with rediss://', async () => {
-    const port = await servers.startSentinel(redis);
-    const ports: unknown[] = [];
-    // The servers have no certificate, so the bytes are sent without encryption.
+  it('uses TLS with rediss://', async () => {
+    // The server has no certificate, so the bytes are sent without encryption.
     const plainly = (options: { port: number; host: string }) => {
-      ports.push(options.port);
       const socket = createConnection({ port: options.port, host: options.host });
       return socket.once('connect', () => socket.emit('secureConnect'));
     };
     const connectTls = jest.spyOn(tls, 'connect').mockImplementation(plainly as never);
-    const store = await open([`rediss://127.0.0.1:${port}?sentinel=store`]);
-    expect(store.isShared).toBe(true);
+    const store = await open(urlOf(redis).replace('redis:', 'rediss:'));
+    expect([store.isShared, connectTls.mock.calls.length]).toEqual([true, 1]);
     connectTls.mockRestore();
-    expect(ports).toEqual(expect.arrayContaining([port, redis.port]));
-  });
-
-  it('to a cluster counts each account on one of its nodes, is used again after an outage, and not while a node does not respond', async () => {
-    const nodes = await servers.startCluster();
-    const urls = nodes.map((node) => urlOf(node));
-    await expectSharing(urls);
-    const counts = await Promise.all(nodes.map((node) => node.calls('evalsha')));
-    expect(counts.filter((count) => count > 0).length).toBeGreaterThan(1);
-    const store = await open(urls, { timeoutMs: 100 });
-    expect(store.isShared).toBe(true);
-    for (const node of nodes) node.freeze();
-    await store.take('account:1', ROOMY);
-    expect(store.isShared).toBe(false);
-    for (const node of nodes) node.thaw();
-    await untilShared(store);
-
-    warnings = [];
-    const takeAll = async () => {
-      for (let account = 0; account < ACCOUNTS; account += 1) await store.take(`account:${account}`, ROOMY);
-    };
-    nodes[1]!.freeze();
-    await takeAll();
-    const attempts = jest.spyOn(net, 'createConnection');
-    await until(async () => {
-      await takeAll();
-      return attempts.mock.calls.length > ACCOUNTS;
-    });
-    attempts.mockRestore();
-    expect(warnings).toEqual([expect.stringContaining('no response within 100 ms')]);
-    nodes[1]!.thaw();
-    await untilShared(store);
   });
 
   it('has the time of Redis in every instance, even if the clock of one is wrong', async () => {
     const clock = new SystemClock();
     jest.spyOn(clock, 'now').mockImplementation(() => Date.now() + HOUR_MS);
-    const store = await open([urlOf(redis)], { clock });
+    const store = await open(urlOf(redis), { clock });
     expect((await store.take('account:1', ROOMY)).now - Date.now()).toBeLessThan(HOUR_MS / 2);
   });
 });

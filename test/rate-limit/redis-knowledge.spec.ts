@@ -35,7 +35,7 @@ describeWithRedis('the knowledge of an instance', () => {
   const stores: RedisRateLimitStore[] = [];
   beforeAll(async () => {
     redis = await startRedis();
-    client = await new RedisConnector([redis.url()]).connect();
+    client = await new RedisConnector(redis.url()).connect();
   });
   beforeEach(() => prepare());
   afterAll(async () => {

@@ -60,7 +60,7 @@ describeWithRedis('windows of the store in Redis', () => {
 
   async function open(clock = new TestClock()): Promise<RedisRateLimitStore> {
     const url = `redis://app:secret@127.0.0.1:${redis.port}/1`;
-    const store = new RedisRateLimitStore(clock, new RedisConnector([url]), PATIENCE_MS);
+    const store = new RedisRateLimitStore(clock, new RedisConnector(url), PATIENCE_MS);
     stores.push(store);
     await store.onModuleInit();
     return store;

@@ -22,7 +22,7 @@ export async function startInstances(
   settings: Partial<Config> = {},
   modules: readonly Type[] = [],
 ): Promise<Instances> {
-  const redisUrl = [redis.url()];
+  const redisUrl = redis.url();
   const apps: TestApp[] = [];
   for (let at = 0; at < count; at += 1) {
     const [first] = apps;

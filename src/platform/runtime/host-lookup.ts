@@ -4,7 +4,7 @@ import type { LookupFunction } from 'node:net';
 import { callbackify } from 'node:util';
 
 /**
- * Looks up hosts for connections; concurrent lookups of a host share a result.
+ * Looks up one host at a time for connections; concurrent lookups of a host share a result.
  *
  * A lookup cannot be cancelled, and holds one of the process's few threads until the DNS gives up, long after the attempt
  * to connect. With one lookup for each attempt, all other work of these threads would wait behind them, and if the DNS
@@ -14,9 +14,6 @@ export class HostLookup {
   /** The lookups under way, by host, and the last one. */
   private readonly running = new Map<string, Promise<LookupAddress[]>>();
   private last: Promise<unknown> = Promise.resolve();
-
-  /** @param isSerial true to look up one host at a time */
-  constructor(private readonly isSerial: boolean) {}
 
   readonly lookUp: LookupFunction = (host, { all }, callback) =>
     callbackify(() => this.addressesOf(host))((error, addresses) => {
@@ -29,7 +26,7 @@ export class HostLookup {
     const known = this.running.get(host);
     if (known) return known;
     const find = () => lookup(host, { all: true, hints: ADDRCONFIG });
-    const addresses = this.isSerial ? this.last.then(find) : find();
+    const addresses = this.last.then(find);
     this.running.set(host, addresses);
     this.last = addresses.catch(() => undefined).finally(() => this.running.delete(host));
     return addresses;
