@@ -29,7 +29,7 @@ describeWhen(isNeeded, HINT)('after an asynchronous failover that loses changes'
   let receiver: Receiver;
   beforeAll(async () => {
     pair = await startPair();
-    const database = pair.database(pair.primary.host, pair.standby.host);
+    const { database } = pair;
     app = await startApp({ webhooksAllowPrivate: true } as GivenConfig, { database });
     key = await app.unlimitedKey();
     receiver = await startReceiver();
@@ -38,7 +38,7 @@ describeWhen(isNeeded, HINT)('after an asynchronous failover that loses changes'
   afterAll(async () => {
     await app.close();
     await receiver.close();
-    pair.remove();
+    await pair.remove();
   });
 
   /** @returns its id */
@@ -83,6 +83,7 @@ describeWhen(isNeeded, HINT)('after an asynchronous failover that loses changes'
     pair.primary.crash();
     pair.standby.start();
     pair.standby.promote();
+    pair.proxy.leadTo(pair.standby.url);
     await until(async () => (await app.get('/readyz', { key: undefined })).status === 200);
 
     expect(await add('kept', ofKept)).toBe(kept);

@@ -1,5 +1,4 @@
 import { availableParallelism } from 'node:os';
-import { hostUrls, targetOf } from './host-urls';
 import { baseUrl, boolean, cidrs, integer, oneOf, optional, origins, path } from './parsers';
 import { text, urlOf } from './parsers';
 import type { Parser } from './parsers';
@@ -32,17 +31,21 @@ function secret<T>(line: string, parse: Parser<T>, meaning: string): Setting<T> 
  */
 const UNENCODED = /^\w+:\/\/(.*([\s#]|%(?![\da-f]{2}))|[^/?]*[/?].*@)/is;
 
-/** A comma in the host or the port of Redis, which the client takes for a part of one name. */
+/** A list of URLs, hosts in a parameter, or a sentinel. */
+const SEVERAL_SERVERS = /,\s*\w+:\/\/|[?&]host=[^&]*(,|%2C)|[?&]sentinel=/i;
+
+/** A comma in the host or the port: the clients take it for a part of one name. */
 const SEVERAL_HOSTS = /^\w+:\/\/[^/?]*,[^@/?]*([/?]|$)/i;
 
-/** A database number or none, and the name of the sentinels' primary. The client reads other parameters as options. */
-const REDIS_URL = /^\w+:\/\/[^/?#]*(\/\d{0,9})?(\?sentinel=[^&#]+)?$/;
-
-/** Accepts the URL of a server with a user name and password. Messages do not repeat the value. */
+/** Accepts the URL of one server with a user name and password. Messages do not repeat the value. */
 function serverUrlOf(...schemes: readonly string[]): Parser<string> {
   const parse = urlOf(...schemes);
   return (value) => {
-    if (UNENCODED.test(value)) {
+    const isUnencoded = UNENCODED.test(value);
+    if (SEVERAL_SERVERS.test(value) || (SEVERAL_HOSTS.test(value) && !isUnencoded)) {
+      throw new Error('names several servers: name one endpoint in front of them, such as HAProxy');
+    }
+    if (isUnencoded) {
       throw new Error(
         'has a reserved character in its user name or password: write % as %25, @ as %40, / as %2F, ? as %3F, # as %23, a space as %20',
       );
@@ -59,20 +62,11 @@ const NO_HOST = /(?<=^\w+:\/\/[^/?]*@)(?=(:\d*)?([/?]|$))/;
 
 const postgresUrl = serverUrlOf('postgres', 'postgresql');
 
-/** The service writes: it cannot use a standby. */
-const TARGETS = ['any', 'read-write', 'primary'];
-
-/** Accepts the forms of libpq, such as `user:password@/database?host=/folder` of Cloud SQL, and several hosts. */
+/** Accepts the forms of libpq with one host, such as `user:password@/database?host=/folder` of Cloud SQL. */
 const databaseUrl: Parser<string> = (value) => {
   const whole = value.replace(NO_HOST, 'localhost');
-  for (const url of hostUrls(whole)) {
-    const { searchParams } = new URL(postgresUrl(url));
-    postgresUrl(`postgres://host:${searchParams.get('port') ?? ''}`);
-  }
-  if (!TARGETS.includes(targetOf(value)))
-    throw new Error(
-      `has a target_session_attrs for servers that may be read-only: write one of ${TARGETS.join(', ')}`,
-    );
+  const { searchParams } = new URL(postgresUrl(whole));
+  postgresUrl(`postgres://host:${searchParams.get('port') ?? ''}`);
   const [, , ignored] = IGNORED.exec(value) ?? [];
   // The driver reads this form, and PGHOST with it.
   if (ignored === undefined) return value.includes('@/') ? value : whole;
@@ -81,15 +75,15 @@ const databaseUrl: Parser<string> = (value) => {
   );
 };
 
-const redisUrl = serverUrlOf('redis', 'rediss');
+/** Behind the host: a database number or none. The client reads parameters as options. */
+const REDIS_URL = /^\w+:\/\/[^/?#]*(\/\d{0,9})?$/;
 
-/** Accepts one URL or a comma-separated list. A comma inside a URL, such as in its password, does not end it. */
-const redisUrls: Parser<readonly string[]> = (value) =>
-  value.split(/\s*,\s*(?=\w+:\/\/)/).map((each) => {
-    if (SEVERAL_HOSTS.test(each)) throw new Error('names several hosts in one URL: name one');
-    if (REDIS_URL.test(redisUrl(each))) return each;
-    throw new Error('may have a database number such as /1 as its path, and the query ?sentinel=NAME');
-  });
+const redisServerUrl = serverUrlOf('redis', 'rediss');
+
+const redisUrl: Parser<string> = (value) => {
+  if (REDIS_URL.test(redisServerUrl(value))) return value;
+  throw new Error('may have a database number such as /1 as its path, and no query');
+};
 
 const port = integer(0, 65_535);
 /** Each takes 100 MiB and connections of the database. */
@@ -136,7 +130,7 @@ export const settings = {
   databaseUrl: secret(
     'DATABASE_URL=',
     optional(databaseUrl),
-    'URL of a PostgreSQL server, version 15 or newer, or of a cluster (`a:5432,b:5432`); empty: the embedded PostgreSQL 18.',
+    'URL of a PostgreSQL server, version 15 or newer; empty: the embedded PostgreSQL 18.',
   ),
   databasePoolSize: setting(
     'DATABASE_POOL_SIZE=10',
@@ -163,15 +157,10 @@ export const settings = {
     path,
     'Folder of the embedded PostgreSQL; a relative path starts at the working directory.',
   ),
-  embeddedPgBin: setting(
-    'EMBEDDED_PG_BIN=',
-    optional(path),
-    '`bin` folder of another PostgreSQL 18 to run as the embedded server; empty: the bundled one.',
-  ),
   redisUrl: secret(
     'REDIS_URL=',
-    optional(redisUrls),
-    'URL of the Redis through which several instances share rate limits: `redis://…` or `rediss://…`, with a database number as its path (`/1`) or none. Give a comma-separated list for the nodes of a cluster, or with `?sentinel=NAME` for sentinels. Empty: each instance counts separately.',
+    optional(redisUrl),
+    'URL of the Redis through which several instances share rate limits: `redis://…` or `rediss://…`, with a database number as its path (`/1`) or none. Empty: each instance counts separately.',
   ),
   redisTimeoutMs: setting(
     'REDIS_TIMEOUT_MS=100',

@@ -1,11 +1,8 @@
-import { Socket } from 'node:net';
 import { callbackify } from 'node:util';
 import { Client, type ClientConfig, type CustomTypesConfig, type QueryResult, types } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
-import { HostLookup } from '../runtime/host-lookup';
-import { IDLE_LOSS, isQueryTimeout, isUnusable, markUnsent, WAIT_TIMEOUT_MESSAGE } from './database-errors';
-import { hostOf, Hosts } from './hosts';
+import { IDLE_LOSS, isReadOnly, isUnusable, markUnsent } from './database-errors';
 
 export type DatabaseConfig = Pick<
   Config,
@@ -27,6 +24,9 @@ const NOTICE_INTERVAL_MS = 5_000;
 /** A network may have forgotten a connection that was idle for this long. It is checked before its next statement. */
 const UNCHECKED_IDLE_MS = 5_000;
 const CHECK_TIMEOUT_MS = 1_000;
+
+/** Each change that a read-only server rejects must not cost the reads their connections. */
+const RENEWAL_INTERVAL_MS = 1_000;
 
 /** The settings of every session: the defaults of the server, the database and the role may differ. Its search_path stays. */
 const SESSION_SETTINGS = {
@@ -93,7 +93,8 @@ export function dataSourceOptions(config: DatabaseConfig) {
     poolSize: connectionsOf(config).pool,
     extra: {
       Client: BoundedClient,
-      hosts: new Hosts(config.databaseUrl),
+      connectionString: config.databaseUrl,
+      peers: new Peers(),
       // Bounds the wait for a free connection, and the time to open one. After the start it is DATABASE_POOL_WAIT_MS.
       connectionTimeoutMillis: START_WAIT_MS,
       idleTimeoutMillis: IDLE_CONNECTION_TIMEOUT_MS,
@@ -123,54 +124,58 @@ export async function announced<T>(what: string, work: Promise<T>): Promise<T> {
   return work.finally(() => clearInterval(notice));
 }
 
-/** The hosts of a cluster are looked up concurrently: a silent name server of one must not delay the next one. */
-const { lookUp } = new HostLookup(false);
+/** The open connections to one server. */
+class Peers {
+  readonly connections = new Set<BoundedClient>();
+  private renewedAt = -Infinity;
 
-/** The socket of a connection: node-postgres passes a port and a host, or a path. */
-class DatabaseSocket extends Socket {
-  override connect(to: unknown, host?: unknown): this {
-    if (typeof host !== 'string') return super.connect(String(to));
-    return super.connect({ port: Number(to), host, lookup: lookUp });
+  /** Replaces all connections: after a failover, a proxy or a cloud may keep those to the old primary open. */
+  renew(): void {
+    const now = performance.now();
+    if (now - this.renewedAt < RENEWAL_INTERVAL_MS) return;
+    this.renewedAt = now;
+    for (const each of this.connections) each.replace();
   }
 }
 
-/** The connections of a pool share its `hosts`; default: the hosts in the connection string. */
-type BoundedConfig = ClientConfig & { readonly hosts?: Hosts };
+type BoundedConfig = ClientConfig & { readonly peers?: Peers };
+
+/** The driver verifies the server with each mode, and has a warning of eight lines for all but one. */
+function withoutWarning(url = ''): string {
+  const isStrict = !/[?&]uselibpqcompat=true/.test(url);
+  return isStrict ? url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full') : url;
+}
 
 /**
  * The only way to a session. It closes itself when it is unusable or was lost while it was idle, and reports a commit
  * that was a rollback.
  */
 export class BoundedClient extends Client {
-  declare private readonly hosts: Hosts;
   declare private isReplaced: boolean;
   declare private usedAt: number;
   declare private isLost: boolean;
-  /** Undefined if there is only one host. */
-  declare private hostUrl: string | undefined;
 
   constructor(config: BoundedConfig = {}) {
-    const hosts = config.hosts ?? new Hosts(config.connectionString);
-    const socket = {
-      keepAlive: true,
-      keepAliveInitialDelayMillis: 30_000,
-      stream: () => new DatabaseSocket(),
-    };
-    const whole = { ...socket, types: TYPES, ...config };
+    const { peers = new Peers() } = config;
+    const socket = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
+    const connectionString = withoutWarning(config.connectionString);
     let failure: unknown;
     try {
-      super({ ...whole, connectionString: hosts.urls[0] });
+      super({ ...socket, types: TYPES, ...config, connectionString });
     } catch (error) {
       // A certificate file cannot be read. The pool expects that only `connect` fails.
       super({});
       failure = error;
     }
     // The pool has no listener during a checkout, and an unhandled `error` event ends the process.
-    this.on('error', () => this.renewOthers());
-    this.on('end', () => hosts.connections.delete(this));
+    this.on('error', () => undefined);
+    this.on('end', () => peers.connections.delete(this));
     this.connection.on('readyForQuery', () => (this.usedAt = performance.now()));
     const connect = (callback?: (error: Error | null, client: Client) => void): unknown => {
-      const opened = this.open(failure, whole);
+      const opened = this.open(failure, config).then(() => {
+        peers.connections.add(this);
+        return this;
+      });
       return callback ? callbackify(() => opened)(callback) : opened;
     };
     const query = (...input: unknown[]): unknown => {
@@ -179,69 +184,39 @@ export class BoundedClient extends Client {
       // oxlint-disable-next-line typescript/unbound-method
       const result: unknown = Reflect.apply(super.query, this, input);
       if (!(result instanceof Promise)) return result;
-      const watch = this.hostUrl === undefined ? undefined : hosts.watch(this.hostUrl, whole);
-      const ended = watch ? result.finally(() => clearInterval(watch)) : result;
       // Runs before the caller gets the error, and so before the pool gets the connection.
-      const bounded = ended.catch((error: unknown) => {
-        if (isUnusable(error)) {
-          this.renewOthers(error);
-          void this.end();
-        }
+      const bounded = result.catch((error: unknown) => {
+        if (isUnusable(error)) void this.end();
+        if (isReadOnly(error) && !this.isReplaced) peers.renew();
         throw this.isLost ? new Error(IDLE_LOSS, { cause: error }) : error;
       });
       return input[0] === COMMIT ? bounded.then(requireCommit) : bounded;
     };
     // The overloads stay the same: arguments and results are passed on.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    Object.assign(this, { connect, query, hosts });
+    Object.assign(this, { connect, query });
   }
 
-  /** Replaces the connections to the same hosts, unless that is why this one fails. */
-  renewOthers(error?: unknown): void {
-    // A primary without its standbys is still writable, but each commit hangs.
-    if (this.hostUrl !== undefined && isQueryTimeout(error)) this.hosts.setSilent(this.hostUrl);
-    if (!this.isReplaced) this.hosts.renew();
-  }
-
+  /** Closes the connection; one that is busy closes before its next use. */
   replace(): void {
     this.isReplaced = true;
     if (this.usedAt < Infinity && this.getTransactionStatus() === 'I') this.connection.stream.destroy();
   }
 
-  leave(url: string): void {
-    if (this.hostUrl !== url) return;
-    this.isReplaced = true;
-    this.connection.stream.destroy();
-  }
-
-  private async open(failure: unknown, config: ClientConfig): Promise<Client> {
-    const { connectionTimeoutMillis: limitMs = 0 } = config;
+  private async open(
+    failure: unknown,
+    { connectionTimeoutMillis: limitMs = 0 }: ClientConfig,
+  ): Promise<void> {
     try {
       if (failure !== undefined) throw failure;
-      // The search ends before the time of the pool, whose error names no host.
-      const opening = this.connectToHost(config, 0.9 * (limitMs || START_WAIT_MS));
-      const { urls } = this.hosts;
-      const names = urls.length > 1 ? urls.map(hostOf).join(', ') : `${this.host}:${this.port}`;
-      await (limitMs < START_WAIT_MS ? opening : announced(`the database at ${names}`, opening));
+      const opening = super.connect();
+      const isPatient = limitMs >= START_WAIT_MS;
+      await (isPatient ? announced(`the database at ${this.host}:${this.port}`, opening) : opening);
       await super.query(SET_SESSION);
-      await this.hosts.requireSuitable(this);
-      this.hosts.connections.add(this);
-      return this;
     } catch (error) {
       void this.end();
       throw markUnsent(error);
     }
-  }
-
-  private async connectToHost(config: ClientConfig, limitMs: number): Promise<unknown> {
-    if (this.hosts.urls.length > 1) {
-      const { url, client } = await this.hosts.find(config, limitMs);
-      const { host, port, password } = client;
-      Object.assign(this, { host, port, password, hostUrl: url });
-      // The pool has done so when its time was over.
-      if (this.connection.stream.destroyed) throw new Error(WAIT_TIMEOUT_MESSAGE);
-    }
-    return super.connect();
   }
 
   /** Sends an empty statement first if the connection was idle. Without its result the next one is not sent. */

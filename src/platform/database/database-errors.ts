@@ -6,11 +6,11 @@ import {
 } from 'typeorm';
 import { codeOf } from '../errors/user-error';
 
-/**
- * SQLSTATE codes of a session that must not be used again: it is read-only, and after a failover the old server may keep
- * its sessions; or it has other prepared statements, because a pooler without them has switched it.
- */
-const UNUSABLE = /^(25006|26000|42P05)$/;
+/** SQLSTATE code of a read-only session: after a failover the old server may keep its sessions. */
+const READ_ONLY = '25006';
+
+/** SQLSTATE codes of a session with other prepared statements, because a pooler without them has switched it. */
+const SWITCHED = /^(26000|42P05)$/;
 
 /**
  * SQLSTATE codes and classes of temporary failures: the same request may succeed later
@@ -91,7 +91,7 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof OutcomeUnknownError || isSessionLost(error) || isSessionEnded(error)) return true;
   if (UNSENT_MARK in Object(error)) return true;
   const [code, message] = [codeOf(error), textOf(error, 'message')];
-  if (UNUSABLE.test(code) || SOCKET_ERROR.test(code)) return true;
+  if (isUnusable(error) || SOCKET_ERROR.test(code)) return true;
   if (isSqlState(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
   return UNSENT.test(message) || UNAVAILABLE_MESSAGE.test(message);
 }
@@ -107,6 +107,10 @@ export function isResultLost(error: unknown): error is QueryFailedError {
   return error instanceof QueryFailedError && isConnectionLost(error) && !UNSENT.test(error.message);
 }
 
+export function isReadOnly(error: unknown): boolean {
+  return codeOf(error) === READ_ONLY;
+}
+
 export function isQueryTimeout(error: unknown): boolean {
   return textOf(error, 'message') === QUERY_TIMEOUT;
 }
@@ -116,7 +120,7 @@ export function isQueryTimeout(error: unknown): boolean {
  * the next one waits for it; if the server has disappeared, until TCP gives up.
  */
 export function isUnusable(error: unknown): boolean {
-  return isQueryTimeout(error) || UNUSABLE.test(codeOf(error));
+  return isQueryTimeout(error) || isReadOnly(error) || SWITCHED.test(codeOf(error));
 }
 
 /** Returns true if a foreign key of another table kept a row from being deleted, by its own action or by RESTRICT. */

@@ -44,10 +44,7 @@ export class PipelinedReads {
       const settle = (error: Error | undefined, result: QueryResult): void => {
         connection.sent.shift();
         if (!error) return resolve(result.rows);
-        if (isUnusable(error)) {
-          connection.client.renewOthers(error);
-          this.close(connection);
-        }
+        if (isUnusable(error)) this.close(connection);
         const isLate = isQueryTimeout(error);
         const isRepeatable = isLate ? connection.isStuck : isUnusable(error) || isConnectionLost(error);
         connection.isStuck ||= isLate;

@@ -53,9 +53,9 @@ export class Cluster {
     this.patronis.set(node, this.run(node, 'patroni', join(this.folderOf(node), 'patroni.yml')));
   }
 
-  /** Returns the database of the service. */
-  url(through: 'hosts' | 'haproxy'): string {
-    return this.urlOf(through === 'hosts' ? NODES.map(addressOf).join(',') : `${PROXY}:5000`);
+  /** Returns the database of the service, behind HAProxy. */
+  url(): string {
+    return this.urlOf(`${PROXY}:5000`);
   }
 
   /** Waits for a primary, a synchronous standby and another one that have the same state. @returns the primary */
@@ -123,9 +123,9 @@ export class Cluster {
     if (this.user) chownSync(path, this.user.uid, this.user.gid);
   }
 
-  private urlOf(hosts: string): string {
+  private urlOf(host: string): string {
     const { ANIMAL_STORE_PASSWORD: password } = this.environmentOf(1);
-    return `postgresql://animal_store:${password}@${hosts}/animal_store`;
+    return `postgresql://animal_store:${password}@${host}/animal_store`;
   }
 
   /** Writes the files in deploy/patroni with the addresses and folders of a node. */

@@ -22,6 +22,8 @@ export interface CuttingProxy {
   forget(): void;
   /** Ends every connection immediately. */
   end(): void;
+  /** Leads new connections to another server, and keeps the open ones, as a service of Kubernetes does. */
+  leadTo(serverUrl: string): void;
   /** The number of connections. */
   readonly count: number;
   /** If true, drops all bytes and keeps the connections open, like a lost network route. */
@@ -50,6 +52,7 @@ interface Order {
 /** @param serverUrl a database of the server, on a Unix socket or TCP */
 export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy> {
   const open = new Set<Connection>();
+  let target = serverUrl;
   let wasCut = false;
   let order: Order | undefined;
   let doomed: { text: string; isSent: boolean } | undefined;
@@ -84,7 +87,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
   };
   // Without noDelay the proxy would add 40 ms to some responses.
   const server = createServer({ noDelay: true }, (client) => {
-    const upstream = connectTo(serverUrl);
+    const upstream = connectTo(target);
     const connection: Connection = { client, upstream };
     open.add(connection);
     for (const [socket, other] of [
@@ -126,6 +129,9 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
       for (const connection of open) connection.isForgotten = true;
     },
     end: () => endAll(open, false),
+    leadTo: (other) => {
+      target = other;
+    },
     get count() {
       return open.size;
     },

@@ -7,11 +7,10 @@ import type { TestDatabase } from '../../support/database';
 import { OLD_SERVER_BIN } from '../../support/each-server';
 import { schemaConfig } from '../../support/schema-config';
 import { dataFolder } from '../../support/service';
+import { type CuttingProxy, startCuttingProxy } from './cutting-proxy';
 
 /** One server of a pair. */
 export interface Node {
-  /** The host and port in a URL: a folder, percent-encoded. */
-  readonly host: string;
   readonly url: string;
   start(): void;
   /** Ends it and its sessions as a crash does. */
@@ -23,11 +22,11 @@ export interface Node {
 export interface Pair {
   readonly primary: Node;
   readonly standby: Node;
-  /** Returns the URL of the hosts in this order. */
-  url(...hosts: readonly string[]): string;
-  /** Returns their database for an application of a spec. */
-  database(...hosts: readonly string[]): TestDatabase;
-  remove(): void;
+  /** Leads to the primary first. */
+  readonly proxy: CuttingProxy;
+  /** The database behind the proxy, for an application of a spec. */
+  readonly database: TestDatabase;
+  remove(): Promise<void>;
 }
 
 export async function startPair(): Promise<Pair> {
@@ -35,7 +34,6 @@ export async function startPair(): Promise<Pair> {
   const { uid, gid } = chooseServerUser() ?? {};
   const own = (path: string) => uid !== undefined && gid !== undefined && chownSync(path, uid, gid);
   own(folder.path);
-  const url = (...hosts: readonly string[]) => `postgresql://postgres@${hosts.join(',')}/postgres`;
   const nodeOf = (name: string, port: number): Node & { initialise(): void } => {
     const cluster = join(folder.path, name);
     const attempt = (program: string, ...args: string[]) => {
@@ -46,10 +44,8 @@ export async function startPair(): Promise<Pair> {
       if (attempt(...args) !== 0) throw new Error(`${args[0]} of PostgreSQL 15 failed in ${cluster}`);
     };
     const options = `-k ${folder.path} -p ${port} -c listen_addresses= -c primary_conninfo='host=${folder.path} port=5432 user=postgres'`;
-    const host = `${encodeURIComponent(folder.path)}:${port}`;
     return {
-      host,
-      url: url(host),
+      url: `postgresql://postgres@localhost:${port}/postgres?host=${folder.path}`,
       initialise: () => run('initdb', '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N'),
       start: () => run('pg_ctl', 'start', '-w', '-l', `${cluster}.log`, '-o', options),
       // It may have ended.
@@ -67,18 +63,21 @@ export async function startPair(): Promise<Pair> {
   writeFileSync(join(copy, 'standby.signal'), '');
   spawnSync('chown', ['-R', `${uid}:${gid}`, copy]);
   for (const each of [primary, standby]) each.start();
-  const remove = () => {
+  const proxy = await startCuttingProxy(primary.url);
+  const remove = async () => {
+    await proxy.close();
     for (const each of [primary, standby]) each.crash();
     folder.remove();
   };
   const unused = () => Promise.reject(new Error('not needed'));
-  const database = (...hosts: readonly string[]): TestDatabase => ({
-    url: url(...hosts),
-    directUrl: url(...hosts),
+  const url = proxy.through(primary.url);
+  const database: TestDatabase = {
+    url,
+    directUrl: url,
     query: unused,
     truncate: unused,
     administer: unused,
     drop: () => Promise.resolve(),
-  });
-  return { primary, standby, url, database, remove };
+  };
+  return { primary, standby, proxy, database, remove };
 }
