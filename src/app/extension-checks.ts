@@ -19,7 +19,7 @@ const EVENT = /^[a-z0-9._-]{1,100}$/;
 const RESERVED = ['setting texts', 'event type webhook.test'];
 
 /**
- * Checks what no library rejects by itself.
+ * Checks the mistakes that no library rejects.
  *
  * @param own the extensions that every store has
  * @param added the extensions of a team
