@@ -13,7 +13,7 @@ export function errorsPage({ paths }: OpenAPIObject): string {
 
 <!-- Written by npm run -s openapi. -->
 
-Each error has the body \`{"code", "message", "status"}\`. A running service has this list at \`/problems\`, and a page for each code at \`/problems/{code}\`.
+Each error has the body \`{"code", "message", "status"}\`.
 
 ${lines.join('\n')}
 

@@ -20,8 +20,6 @@ const PUBLIC_ROUTES = [
   '/llms.txt',
   '/openapi.json',
   '/openapi.yaml',
-  '/problems',
-  '/problems/:code',
   '/readyz',
 ];
 

@@ -16,7 +16,6 @@ import { Sql } from '../platform/database/sql';
 import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
 import type { ApiError } from '../platform/errors/api-error';
 import { platformErrors, validationFailed } from '../platform/errors/platform.errors';
-import { inBody } from '../platform/errors/problem-details';
 import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
 import { clientAddress } from '../platform/routes/client-address';
 import { Clock } from '../platform/runtime/clock';
@@ -145,7 +144,7 @@ export class AdministrationService {
   private requireKnown(scopes: readonly string[] = []): void {
     const { all } = this.scopes;
     if (scopes.every((each) => all.includes(each))) return;
-    throw validationFailed([{ ...inBody(['scopes']), detail: `scopes must be some of ${all.join(', ')}` }]);
+    throw validationFailed([`scopes must be some of ${all.join(', ')}`]);
   }
 
   /** @throws ApiError `validation_failed` for a time that has passed */
@@ -153,7 +152,7 @@ export class AdministrationService {
     if (typeof expiresAt !== 'string') return expiresAt;
     const expiry = new Date(expiresAt);
     if (expiry.getTime() > this.clock.now()) return expiry;
-    throw validationFailed([{ ...inBody(['expiresAt']), detail: 'expiresAt must be a later time' }]);
+    throw validationFailed(['expiresAt must be a later time']);
   }
 }
 
@@ -164,8 +163,8 @@ function isOpenTo(ip: string, { addresses }: { readonly addresses: readonly stri
 }
 
 function ownAddressMissing(ip: string): ApiError {
-  const detail = `addresses must include yours, ${clientAddress(ip, undefined) ?? 'which the proxy does not know'}`;
-  return validationFailed([{ ...inBody(['addresses']), detail }]);
+  const own = clientAddress(ip, undefined) ?? 'which the proxy does not know';
+  return validationFailed([`addresses must include yours, ${own}`]);
 }
 
 /**
@@ -182,9 +181,9 @@ function choiceOf(given: Partial<PlanChoice>, { plan: old, ...limits }: PlanChoi
   if (given.plan === undefined) throw errors.plan_conflict();
   const isEnterprise = plan === 'enterprise';
   const wrong = (['perMinute', 'perDay'] as const).filter((name) => (choice[name] === null) === isEnterprise);
-  const detailOf = (name: string) =>
+  const mistakeOf = (name: string) =>
     isEnterprise
       ? `${name} is missing: the plan enterprise needs it`
       : `plan must be enterprise if ${name} is given`;
-  throw validationFailed(wrong.map((name) => ({ ...inBody([name]), detail: detailOf(name) })));
+  throw validationFailed(wrong.map(mistakeOf));
 }

@@ -7,7 +7,6 @@ import { getDataSourceToken } from '@nestjs/typeorm';
 import { Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { planTable } from '../accounts';
-import { problemPages } from '../platform/errors/problem-details';
 import { UserError } from '../platform/errors/user-error';
 import { missingIndexes } from './indexes.repository';
 import { Sql } from '../platform/database/sql';
@@ -26,13 +25,7 @@ import { Metrics, serveMetrics } from '../server/metrics';
 import { codesOf } from '../server/openapi/codes';
 import { createDocument } from '../server/openapi/document';
 import { serveGuide } from '../server/pages/guide';
-import {
-  serveDocument,
-  serveFrontPage,
-  serveIcon,
-  serveProblemPages,
-  serveSwaggerUi,
-} from '../server/pages/pages';
+import { serveDocument, serveFrontPage, serveIcon, serveSwaggerUi } from '../server/pages/pages';
 import { addResponseSchemas } from '../server/openapi/schemas';
 import { ProtocolErrors } from '../server/http/protocol-errors';
 import { RequestLog } from '../server/logging/request-log';
@@ -96,10 +89,9 @@ async function assemble(
   const limitHeaders = limits.headersOf.bind(limits);
   const methods = app.get(RouteMethods);
   const connections = app.get(Connections);
-  const pages = problemPages(config.publicBaseUrl);
   fastify.addHook('preClose', () => connections.emptyBacklog(fastify.server));
   app.enableVersioning(VERSIONING);
-  guardFraming(fastify, pages);
+  guardFraming(fastify);
   enableCors(app, config.corsOrigins, methods);
   installResponseHeaders(fastify, connections, config.publicBaseUrl, limitHeaders);
   leaveBodiesUnread(fastify);
@@ -109,7 +101,7 @@ async function assemble(
     metrics = new Metrics(source, connections, logger, app.get(RateLimitStore));
     serveMetrics(fastify, metrics, app.get(Registry), config, workers);
   }
-  new ProtocolErrors(fastify.log, connections, pages, limitHeaders, methods, metrics).follow(fastify.server);
+  new ProtocolErrors(fastify.log, connections, limitHeaders, methods, metrics).follow(fastify.server);
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
   const sql = app.get(Sql, { strict: false });
   app.get(EventTypeRegistry, { strict: false }).declare(store.events);
@@ -120,13 +112,11 @@ async function assemble(
   app.get(StrictHandling).follow(outline);
   serveHealth(fastify, sql, workers ?? fastify.server);
   serveDocument(fastify, complete);
-  const codes = codesOf(outline.paths, added);
   serveIcon(fastify);
-  serveProblemPages(fastify, config, outline, codes);
   serveGuide(fastify, config);
   if (config.docsEnabled) {
     serveFrontPage(fastify, config, complete);
-    serveSwaggerUi(fastify, complete, codes);
+    serveSwaggerUi(fastify, complete, codesOf(outline.paths, added));
   }
   requireDeclaredRoutes();
 }

@@ -3,7 +3,6 @@ import { createReadStream, statSync } from 'node:fs';
 import { NewPet } from '../pets';
 import { ApiError } from '../platform/errors/api-error';
 import { validationFailed } from '../platform/errors/platform.errors';
-import { inBody } from '../platform/errors/problem-details';
 import { UserError } from '../platform/errors/user-error';
 import { Int64 } from '../platform/validation/fields';
 import { MAX_INT64 } from '../platform/validation/int64';
@@ -144,7 +143,7 @@ export class PetFile {
       return `${id}${pet.name.replaceAll('\\', '\\\\')}\t${pet.categoryId}\t${pet.status}\n`;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      const problems = error.problems.map(({ detail }) => detail.replace(/^The body/, 'the line'));
+      const problems = error.mistakes.map((mistake) => mistake.replace(/^The body/, 'the line'));
       if (this.format === 'csv' && !this.columns)
         throw new UserError(`Line ${lineNumber} of ${this.path}: ${problems.join('; ')}.`);
       this.badLines += 1;
@@ -216,6 +215,6 @@ function csvValues(record: Buffer, value: RegExp): string[] {
   return values.map(([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain);
 }
 
-function badLine(detail: string): ApiError {
-  return validationFailed([{ ...inBody(), detail }]);
+function badLine(mistake: string): ApiError {
+  return validationFailed([mistake]);
 }

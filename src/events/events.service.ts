@@ -51,8 +51,7 @@ export class EventsService extends PeriodicWork {
   async list(principal: Principal, { from, ...query }: ListEventsQuery): Promise<Page<Event>> {
     const types = this.types.requested(principal, query.type ?? null);
     const request = pageRequestOf('/events', query);
-    if (from !== undefined && query.cursor !== undefined)
-      throw validationFailed([{ parameter: 'from', detail: ONE_START }]);
+    if (from !== undefined && query.cursor !== undefined) throw validationFailed([ONE_START]);
     const after = request.after === undefined ? undefined : BigInt(request.after);
     // An empty list matches nothing: `from=now` is an empty page with a position.
     const filter = { ...principal, types: from === undefined ? types : [] };

@@ -1,9 +1,8 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyAdapter } from '@nestjs/platform-fastify';
-import { CONFIG, type Config } from '../platform/config/config';
+import { CONFIG, type Config, siteOf } from '../platform/config/config';
 import { serveStatic } from '../platform/entity-tags/static-content';
-import { siteOf } from '../platform/errors/problem-details';
 
 /** The page from which a language model finds the document, Swagger UI and the interface for agents. */
 @Injectable()

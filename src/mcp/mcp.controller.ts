@@ -47,7 +47,7 @@ export class McpController {
   async serve(@Body() message: unknown, @Req() request: FastifyRequest): Promise<Response> {
     this.requireOrigin(request.headers.origin);
     if (Array.isArray(message)) {
-      throw validationFailed([{ pointer: '#', detail: 'The body must be one message, not a batch' }]);
+      throw validationFailed(['The body must be one message, not a batch']);
     }
     // A notification has no effect, because nothing outlives its request.
     const isNotification = isObject(message) && 'method' in message && !('id' in message);

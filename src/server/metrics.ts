@@ -6,7 +6,7 @@ import { Pool } from 'pg';
 import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import type { Config } from '../platform/config/config';
-import { JSON_TYPE } from '../platform/errors/media-types';
+import { JSON_TYPE } from '../platform/errors/api-error';
 import { platformErrors } from '../platform/errors/platform.errors';
 import { listenError } from '../platform/errors/user-error';
 import { channelToPrimary } from '../platform/runtime/channel';

@@ -2,7 +2,7 @@ import { entityTagOf } from '../platform/entity-tags/entity-tag';
 import { UNTAGGED } from '../platform/validation/declare-field';
 import { UserError } from '../platform/errors/user-error';
 import type { ApiDocument, Operation } from './api-document';
-import { Conformance, PROBLEM } from './conformance';
+import { Conformance } from './conformance';
 import { sendRequest, type TestRequest, type TestResponse } from './http-client';
 import { isObject, jsonIn, jsonOf, textOf, valueAt } from './json';
 import type { TestStore } from './test-store';
@@ -28,8 +28,6 @@ export class Api {
   /** The operations to check, and those that have succeeded. */
   readonly operations: readonly Operation[];
   readonly succeeded = new Set<Operation>();
-  /** The rejections, by operation and code, of which both forms were compared. */
-  private readonly comparedForms = new Set<string>();
   /** An operation for each of its slow responses. */
   private readonly slow: Operation[] = [];
   /** The sentences by the kind of mistake. The first value that shows a mistake is named. */
@@ -63,24 +61,8 @@ export class Api {
     if (!this.found.has(mistake)) this.found.set(mistake, `${subject} ${problem}.`);
   };
 
-  /** Sends a request with the key, and compares the response with the document; each rejection in both forms. */
+  /** Sends a request with the key, and compares the response with the document. */
   async send(operation: Operation, request: ApiRequest): Promise<TestResponse> {
-    const response = await this.sendOnce(operation, request);
-    const code = codeOf(response);
-    const rejection = `${operation.title} ${code}`;
-    if (code === undefined || response.status >= MIN_SERVER_ERROR || this.comparedForms.has(rejection)) {
-      return response;
-    }
-    this.comparedForms.add(rejection);
-    // A rejected request had no effect, so it has the same response again.
-    const headers = { ...request.headers, accept: PROBLEM };
-    const what = `${request.what ?? 'a rejected request'} with Accept: ${PROBLEM}`;
-    const other = codeOf(await this.sendOnce(operation, { ...request, headers, what }));
-    if (other !== code) this.note(operation.title, `responds ${other} to ${what}, and ${code} without it`);
-    return response;
-  }
-
-  private async sendOnce(operation: Operation, request: ApiRequest): Promise<TestResponse> {
     const { title, method } = operation;
     const { path, what = '', ...rest } = request;
     const cause = what === '' ? '' : ` to ${what}`;
@@ -101,8 +83,7 @@ export class Api {
     if (isSuccess(response) && headers.etag !== undefined && headers.etag !== this.tagOf(operation, text)) {
       this.note(title, 'has an ETag that is not the hash of its body. The store sets the ETag');
     }
-    const accept = rest.headers?.['accept']?.toString();
-    const mismatches = this.conformance.compare(operation.responses, method, response, accept);
+    const mismatches = this.conformance.compare(operation.responses, method, response);
     for (const { where, rule, got } of mismatches) {
       const problem = `responds ${status}${cause}, which its document does not have`;
       // Items differ in their index, and have the same mistake.
@@ -140,7 +121,7 @@ export class Api {
   }
 }
 
-/** Returns the code of an error, in both of its forms. */
+/** Returns the code of an Error body. */
 export function codeOf({ status, text }: Pick<TestResponse, 'status' | 'text'>): string | undefined {
   const body = status < 400 ? undefined : jsonIn(text);
   return isObject(body) ? String(body['code']) : undefined;

@@ -1,7 +1,6 @@
 import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { stringify } from 'lossless-json';
-import { prefersProblem } from '../platform/errors/media-types';
 import { isInt64 } from '../platform/validation/int64';
 import type { ApiDocument, Content, Operation } from './api-document';
 import type { TestResponse } from './http-client';
@@ -14,8 +13,6 @@ const HEADERS_OF_HTTP =
   /^(access-control-expose-headers|connection|content-(length|type)|date|keep-alive|transfer-encoding|vary)$/;
 
 const MIN_ERROR_STATUS = 400;
-/** The media type of an error if the request prefers it; the other one is first in the document. */
-export const PROBLEM = 'application/problem+json';
 
 /** Compares responses with an OpenAPI document: status, headers and body. */
 export class Conformance {
@@ -31,9 +28,9 @@ export class Conformance {
    * @param target of the request, such as `/v1/pets?limit=2`
    * @throws Error that names each difference
    */
-  require(method: string, target: string, received: Received, accept?: string): void {
+  require(method: string, target: string, received: Received): void {
     const responses = this.document.responsesOf(method, target);
-    const mismatches = responses ? this.compare(responses, method, received, accept) : [];
+    const mismatches = responses ? this.compare(responses, method, received) : [];
     if (mismatches.length === 0) return;
     const lines = mismatches.map(({ where, rule, got }) => `\n  ${where}: ${rule}, got ${jsonOf(got)}`);
     throw new Error(`The document does not have this response to ${method} ${target}:${lines.join('')}`);
@@ -43,14 +40,8 @@ export class Conformance {
    * Lists how a response differs from the document; only its status if the document has no such response.
    *
    * @param responses of the operation, by status
-   * @param accept the header of the request
    */
-  compare(
-    responses: Operation['responses'],
-    method: string,
-    received: Received,
-    accept?: string,
-  ): readonly Mismatch[] {
+  compare(responses: Operation['responses'], method: string, received: Received): readonly Mismatch[] {
     const { status, text } = received;
     const { [status]: documented } = responses;
     if (!documented) {
@@ -61,7 +52,7 @@ export class Conformance {
     const atHead = text === '' ? [] : [{ where: 'body', rule: 'must be empty after HEAD', got: text }];
     return [
       ...this.headerMismatches(response, received),
-      ...mediaTypeMismatches(response, received, accept),
+      ...mediaTypeMismatches(response, received),
       ...(method === 'HEAD' ? atHead : this.bodyMismatches(response, received)),
     ];
   }
@@ -86,8 +77,8 @@ export class Conformance {
     ];
   }
 
-  private bodyMismatches({ content = {} }: Content, { status, headers, text }: Received): Mismatch[] {
-    const documented = content[mediaTypeOf(headers['content-type'])] ?? Object.values(content)[0];
+  private bodyMismatches({ content = {} }: Content, { status, text }: Received): Mismatch[] {
+    const [documented] = Object.values(content);
     if (documented === undefined) return [];
     let body: unknown;
     try {
@@ -108,16 +99,12 @@ export class Conformance {
   }
 }
 
-function mediaTypeMismatches({ content = {} }: Content, { headers }: Received, accept = ''): Mismatch[] {
-  const documented = Object.keys(content);
-  const preferred = prefersProblem(accept) && documented.includes(PROBLEM) ? PROBLEM : documented[0];
+function mediaTypeMismatches({ content = {} }: Content, { headers }: Received): Mismatch[] {
+  const [documented] = Object.keys(content);
   const got = headers['content-type'];
-  if (preferred === undefined || preferred === mediaTypeOf(got)) return [];
-  return [{ where: 'header content-type', rule: `must be ${preferred}`, got }];
-}
-
-function mediaTypeOf(contentType: string | readonly string[] | undefined): string {
-  return String(contentType).split(';', 1).join().trim().toLowerCase();
+  const mediaType = String(got).split(';', 1).join().trim().toLowerCase();
+  if (documented === undefined || documented === mediaType) return [];
+  return [{ where: 'header content-type', rule: `must be ${documented}`, got }];
 }
 
 const DOCUMENT_ID = 'openapi.json';

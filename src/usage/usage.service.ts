@@ -47,6 +47,6 @@ export class UsageService {
   }
 }
 
-function invalidRange(detail: string) {
-  return validationFailed([{ parameter: 'from', detail }]);
+function invalidRange(mistake: string) {
+  return validationFailed([mistake]);
 }

@@ -202,7 +202,7 @@ export class WebhooksService {
 
   private requirePublic(url: string): void {
     const rule = this.receivers.violatedRule(new URL(url));
-    if (rule) throw validationFailed([{ pointer: '#/url', detail: `url ${rule}` }]);
+    if (rule) throw validationFailed([`url ${rule}`]);
   }
 }
 

@@ -11,7 +11,7 @@ describe('the input of administration', () => {
   afterAll(() => app.close());
 
   const run = (...args: string[]) => runCli(args, { DATABASE_URL: app.database.url });
-  const patch = (path: string, body: object, options = {}) => app.send('PATCH', path, { body, ...options });
+  const patch = (path: string, body: object) => app.send('PATCH', path, { body });
   const auditEntries = () => app.database.query('SELECT count(*) FROM audit_entries');
   async function newKey() {
     const { name } = (await app.post('/v1/accounts', { name: randomUUID() })).json;
@@ -19,28 +19,30 @@ describe('the input of administration', () => {
     return { path, id: (await app.post(`${path}/keys`, {})).json.id as string };
   }
 
-  it.each<[object, string[], string]>([
-    [{ plan: 'enterprise' }, ['perMinute', 'perDay'], 'perMinute is missing'],
-    [{ plan: 'enterprise', perMinute: 5 }, ['perDay'], 'perDay is missing: the plan enterprise needs it'],
-    [{ plan: 'enterprise', perMinute: null, perDay: 5 }, ['perMinute'], 'perMinute is missing'],
-    [{ plan: 'pro', perDay: 5 }, ['perDay'], 'plan must be enterprise if perDay is given'],
+  it.each<[object, string]>([
+    [
+      { plan: 'enterprise' },
+      'perMinute is missing: the plan enterprise needs it; perDay is missing: the plan enterprise needs it.',
+    ],
+    [{ plan: 'enterprise', perMinute: 5 }, 'perDay is missing: the plan enterprise needs it.'],
+    [
+      { plan: 'enterprise', perMinute: null, perDay: 5 },
+      'perMinute is missing: the plan enterprise needs it.',
+    ],
+    [{ plan: 'pro', perDay: 5 }, 'plan must be enterprise if perDay is given.'],
     [
       { plan: 'free', perDay: 5, perMinute: 5 },
-      ['perMinute', 'perDay'],
-      'plan must be enterprise if perMinute is given',
+      'plan must be enterprise if perMinute is given; plan must be enterprise if perDay is given.',
     ],
-  ])('names the limits of %j that do not fit its plan', async (body, members, message) => {
+  ])('names the limits of %j that do not fit its plan', async (body, message) => {
     const { path } = await newKey();
-    const headers = { accept: 'application/problem+json' };
     const entries = await auditEntries();
     for (const response of [
-      await app.post('/v1/accounts', { name: randomUUID(), ...body }, { headers }),
-      await patch(path, body, { headers }),
+      await app.post('/v1/accounts', { name: randomUUID(), ...body }),
+      await patch(path, body),
     ]) {
-      const { code, detail, errors } = response.json;
-      expect([response.status, code]).toEqual([400, 'validation_failed']);
-      expect(detail).toContain(message);
-      expect(errors.map(({ pointer }: { pointer: string }) => pointer.slice(2))).toEqual(members);
+      expectError(response, 400, 'validation_failed');
+      expect(response.json.message).toBe(message);
     }
     expect(await auditEntries()).toEqual(entries);
     expectError(await app.post('/v1/accounts', { name: randomUUID(), perDay: 5 }), 400, 'validation_failed');

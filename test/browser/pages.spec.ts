@@ -1,5 +1,4 @@
 import type { Browser, Page, Request } from 'playwright-core';
-import { platformCodes } from '../../src/platform/errors/platform.errors';
 import { connectAgent } from '../mcp/support';
 import { startApp, type TestApp } from '../support/app';
 import { until } from '../support/until';
@@ -11,7 +10,7 @@ import { openBrowser, overflowOf, show, showUsage, visit, type Visit, WINDOWS } 
 
 const SMALL = { plan: 'enterprise', perMinute: 2, perDay: 1_000 } as const;
 
-/** The promises that need a browser. test/openapi and test/problems check the same pages over HTTP. */
+/** The promises that need a browser. test/openapi checks the same pages over HTTP. */
 inChromium('the pages', (chromium) => {
   let app: TestApp;
   let browser: Browser;
@@ -99,7 +98,7 @@ inChromium('the pages', (chromium) => {
     await page.reload();
     expect(await page.locator('#key').inputValue()).toBe('');
     await showUsage(page, reader);
-    await page.goto(`${visited.origin}/problems/route_not_found`);
+    await page.goto(`${visited.origin}/guide/errors`);
     await page.goBack();
     expect(await page.locator('#key').inputValue()).toBe('');
   });
@@ -257,10 +256,8 @@ inChromium('the pages', (chromium) => {
     },
   );
 
-  it('the guide, the list of codes and the page of a code are accessible and as wide as the window; what to do is visible without scrolling', async () => {
-    const codes = platformCodes.map(({ code }) => code);
-    const longest = codes.reduce((one, other) => (other.length > one.length ? other : one));
-    for (const path of ['/guide', '/guide/errors', '/problems', `/problems/${longest}`]) {
+  it('the guide and the list of codes are accessible and as wide as the window', async () => {
+    for (const path of ['/guide', '/guide/errors']) {
       await page.goto(`${visited.origin}${path}`);
       for (const [window, colorScheme] of [
         ['wide', 'light'],
@@ -273,7 +270,5 @@ inChromium('the pages', (chromium) => {
         await visited.screenshot(`${path.slice(1).replace('/', '-')}-${colorScheme}`, true);
       }
     }
-    const { y, height } = (await page.locator('h2 + p').first().boundingBox())!;
-    expect(y + height).toBeLessThan(WINDOWS.telephone.height);
   });
 });

@@ -84,7 +84,14 @@ describe('the front page', () => {
     expect(text).toMatch(/<meta\s+name="description"\s+content="[^"]{20,}"/);
     const links = [...text.matchAll(/href="\.(\/[^"]*)"/g)].map(([, path]) => path!);
     expect(links).toEqual(
-      expect.arrayContaining(['/docs', '/openapi.json', '/openapi.yaml', '/livez', '/readyz', '/problems']),
+      expect.arrayContaining([
+        '/docs',
+        '/openapi.json',
+        '/openapi.yaml',
+        '/livez',
+        '/readyz',
+        '/guide/errors',
+      ]),
     );
     for (const path of links) {
       expect({ path, status: (await app.get(path, without)).status }).toEqual({ path, status: 200 });
@@ -251,12 +258,12 @@ describe('Swagger UI', () => {
     expect({ status, length: text.length }).toEqual({ status: 200, length: whole.text.length });
   });
 
-  it('DOCS_ENABLED=false: 404 route_not_found; the documents and the pages of codes are still served', async () => {
+  it('DOCS_ENABLED=false: 404 route_not_found; the documents and the guide are still served', async () => {
     const other = await startApp({ docsEnabled: false }, { beside: app });
     for (const path of ['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/docs/slim-document.js']) {
       expectError(await other.get(path, without), 404, 'route_not_found');
     }
-    for (const path of ['/openapi.json', '/openapi.yaml', '/problems', '/problems/route_not_found']) {
+    for (const path of ['/openapi.json', '/openapi.yaml', '/guide', '/guide/errors']) {
       const { status, text } = await other.get(path, without);
       expect([path, status, /href="[^"]*\/docs"/.test(text)]).toEqual([path, 200, false]);
     }

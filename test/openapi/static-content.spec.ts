@@ -65,8 +65,6 @@ describe('static content', () => {
     '/llms.txt',
     '/favicon.ico',
     '/guide',
-    '/problems',
-    '/problems/forbidden',
   ])('%s: HEAD and 304 have the headers of the 200 and no body', async (path) => {
     for (const coding of CODINGS) {
       const { headers } = await sent(path, coding);
@@ -100,13 +98,11 @@ describe('static content', () => {
     expect(sizes.gzip).toBeLessThan(sizes.identity / 3);
   });
 
-  it('the front page transfers at most 14 kB compressed, else 24 kB and 0.2 kB for each operation; the guide 25 kB compressed, a page of a code 6 kB', async () => {
+  it('the front page transfers at most 14 kB compressed, else 24 kB and 0.2 kB for each operation; the guide 25 kB compressed', async () => {
     const sizeOf = async (coding: string) => Number((await sent('/', coding)).headers['content-length']);
     expect(await sizeOf('gzip')).toBeLessThanOrEqual(14_000);
     const count = new ApiDocument(readCommittedDocument()).operations.length;
     expect(await sizeOf('identity')).toBeLessThanOrEqual(24_000 + 200 * count);
-    const { headers } = await sent('/problems/validation_failed', 'identity');
-    expect(Number(headers['content-length'])).toBeLessThanOrEqual(6_000);
     const guide = await sent('/guide', 'gzip');
     expect(Number(guide.headers['content-length'])).toBeLessThanOrEqual(25_000);
   });

@@ -43,39 +43,27 @@ describe('POST /v1/pets/batch (createPets)', () => {
     ]);
   });
 
-  it('400 names each invalid item by its index, in the message and as a pointer, and creates none', async () => {
+  it('400 names each invalid item by its index, and creates none', async () => {
     const sent = items(MANY).map((item, at) => (at === 7 ? { ...item, name: '', status: 'lost' } : item));
     sent[99] = { name: 'Rex' };
-    const rejected = await add(sent, { accept: 'application/problem+json' });
-    expect(rejected.status).toBe(400);
-    expect(rejected.json.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
-      '#/items/7/name',
-      '#/items/7/status',
-      '#/items/99/categoryId',
-    ]);
-    expect(rejected.json.detail).toMatch(/^items\.7\.name must be .*; items\.99\.categoryId is missing/);
+    const rejected = await add(sent);
+    expectError(rejected, 400, 'validation_failed');
+    expect(rejected.json.message).toMatch(
+      /^items\.7\.name must be [^;]*; items\.7\.status must be [^;]*; items\.99\.categoryId is missing\.$/,
+    );
     expect(await countPets()).toBe(0);
   });
 
-  it('400 has one problem for 101 invalid items', async () => {
-    const rejected = await add(Array.from({ length: MANY + 1 }, Object), {
-      accept: 'application/problem+json',
-    });
-    expect(rejected.json.errors).toEqual([
-      { pointer: '#/items', detail: 'items must be a list of 1 to 100 JSON objects.' },
-    ]);
+  it('400 has one mistake for 101 invalid items', async () => {
+    const { json } = await add(Array.from({ length: MANY + 1 }, Object));
+    expect(json.message).toBe('items must be a list of 1 to 100 JSON objects.');
   });
 
   it('400 names an item that is not an object by its index', async () => {
-    const { json } = await add([...items(1), null, 5, {}], { accept: 'application/problem+json' });
-    expect(json.errors.slice(1, 3)).toEqual([
-      { pointer: '#/items/1', detail: 'items.1 must be a JSON object.' },
-      { pointer: '#/items/2', detail: 'items.2 must be a JSON object.' },
-    ]);
-    expect(json.errors.slice(3)).toMatchObject([
-      { pointer: '#/items/3/name' },
-      { pointer: '#/items/3/categoryId' },
-    ]);
+    const { json } = await add([...items(1), null, 5, {}]);
+    expect(json.message).toMatch(
+      /items\.1 must be a JSON object; items\.2 must be a JSON object; items\.3\.name .*; items\.3\.categoryId /,
+    );
   });
 
   it.each([

@@ -182,10 +182,3 @@ export const rejections: readonly Rejection[] = [
   [409, 'key_not_usable', rotateExpired],
   [409, 'last_admin_key', revokeLast],
 ];
-
-/** Bytes that the HTTP parser rejects. */
-export const rejectedByParser: readonly (readonly [status: number, code: string, bytes: string])[] = [
-  [400, 'malformed_request', 'broken\r\n\r\n'],
-  [431, 'headers_too_large', `GET / HTTP/1.1\r\nHost: x\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`],
-  [408, 'request_timeout', 'GET / HTTP/1.1\r\n'],
-];

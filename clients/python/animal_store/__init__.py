@@ -26,11 +26,8 @@ MAX_BACKOFF_SECONDS = 10
 MAX_RETRY_AFTER_SECONDS = 2**31
 # The request did not arrive, or the service or a proxy is unavailable for a moment.
 RETRIED_STATUSES = {408, 429, 500, 502, 503, 504}
-DEFAULT_HEADERS = {
-    # Asks for errors that name each invalid field (RFC 9457), also for a misspelled parameter (RFC 7240).
-    "Accept": "application/json;q=0.9, application/problem+json",
-    "Prefer": "handling=strict",
-}
+# A misspelled parameter is an error (RFC 7240).
+DEFAULT_HEADERS = {"Accept": "application/json", "Prefer": "handling=strict"}
 
 # The body is not JSON, or not one of the service. A deep list exceeds the stack.
 UNREADABLE = (ValueError, TypeError, KeyError, RecursionError)
@@ -43,7 +40,6 @@ class AnimalStoreError(Exception):
     """An error response. A later release may add codes: handle an unknown code by its status.
 
     code          such as "pet_not_found"; "unexpected_response" if the response is not one of the service
-    problems      the invalid fields and parameters: "pointer", "parameter" or "header", and "detail"
     is_temporary  True if the client retries it
     retry_after   the shortest wait before a retry, in seconds, or None
     request_id    names the request in the log of the service, or None
@@ -56,14 +52,12 @@ class AnimalStoreError(Exception):
         try:
             error = json.loads(body)
             self.code = error["code"]
-            self.message = error["detail"] if "detail" in error else error["message"]
-            self.problems = error.get("errors", [])
-            if not (isinstance(self.code, str) and isinstance(self.message, str) and isinstance(self.problems, list)):
+            self.message = error["message"]
+            if not (isinstance(self.code, str) and isinstance(self.message, str)):
                 raise TypeError
         except UNREADABLE:
             self.code = "unexpected_response"
             self.message = _unexpected_message(status, headers, body)
-            self.problems = []
         self.is_temporary = status in RETRIED_STATUSES or self.code == "idempotency_key_in_use"
         super().__init__(f"{self.status} {self.code}: {self.message}")
 

@@ -102,13 +102,12 @@ class Animals(unittest.TestCase):
         self.assertEqual((caught.exception.status, caught.exception.code), (412, "precondition_failed"))
         self.assertIsNone(self.store.delete_pet(created.data["id"]))
 
-    def test_raises_code_message_status_and_problems(self):
+    def test_raises_code_message_and_status(self):
         with self.assertRaises(AnimalStoreError) as caught:
             self.store.create_pet(name="", categoryId="3")
         error = caught.exception
         self.assertEqual((error.status, error.code), (400, "validation_failed"))
-        self.assertEqual([problem["pointer"] for problem in error.problems], ["#/name", "#/categoryId"])
-        self.assertIn("name must be", error.message)
+        self.assertRegex(error.message, "name must be .*categoryId must be ")
         self.assertIsNotNone(error.request_id)
 
 

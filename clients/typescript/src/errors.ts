@@ -1,4 +1,3 @@
-import type { ProblemItem } from './generated/types.js';
 import type { DocumentedCode } from './generated/values.js';
 
 /** The `code` of an error: one of the document, that of an extension, or `unexpected_response`. */
@@ -7,7 +6,6 @@ export type ErrorCode = DocumentedCode | 'unexpected_response' | (string & {});
 export interface ErrorDetails {
   readonly code: ErrorCode;
   readonly status: number;
-  readonly problems?: readonly ProblemItem[] | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly requestId: string | undefined;
 }
@@ -18,8 +16,6 @@ export class AnimalStoreError extends Error implements ErrorDetails {
   /** `unexpected_response` if the response is not one of the service, such as the page of a proxy. */
   readonly code: ErrorCode;
   readonly status: number;
-  /** The invalid fields and parameters: `pointer`, `parameter` or `header`, and `detail`. Empty for most codes. */
-  readonly problems: readonly ProblemItem[];
   /** The shortest wait before a retry, from `Retry-After`. */
   readonly retryAfterSeconds: number | undefined;
   /** `X-Request-Id`, by which the service's log names the request. */
@@ -29,19 +25,17 @@ export class AnimalStoreError extends Error implements ErrorDetails {
     super(message);
     this.code = details.code;
     this.status = details.status;
-    this.problems = details.problems ?? [];
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.requestId = details.requestId;
   }
 }
 
-/** Makes the error of a response from its body: problem details, or an Error body. */
+/** Makes the error of a response from its body. */
 export function errorOf(status: number, headers: Headers, text: string): AnimalStoreError {
-  const { code, message, problems } = errorBodyOf(text);
+  const { code, message } = errorBodyOf(text);
   return new AnimalStoreError(message ?? unexpectedMessage(status, headers, text), {
     code: code ?? 'unexpected_response',
     status,
-    problems,
     retryAfterSeconds: retryAfterOf(headers),
     requestId: headers.get('x-request-id') ?? undefined,
   });
@@ -74,15 +68,13 @@ function excerptOf(text: string): string {
 interface ErrorBody {
   readonly code?: string;
   readonly message?: string;
-  readonly problems?: readonly ProblemItem[];
 }
 
 /** Empty if the text is not one of the service. */
 function errorBodyOf(text: string): ErrorBody {
   try {
-    const { code, detail, message = detail, errors = [] } = JSON.parse(text);
-    const isErrorBody = typeof code === 'string' && typeof message === 'string' && Array.isArray(errors);
-    return isErrorBody ? { code, message, problems: errors } : {};
+    const { code, message } = JSON.parse(text);
+    return typeof code === 'string' && typeof message === 'string' ? { code, message } : {};
   } catch {
     return {};
   }

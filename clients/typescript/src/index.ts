@@ -30,7 +30,6 @@ export type {
   Pet,
   PetStatus,
   PetUpdate,
-  ProblemItem,
 } from './generated/types.js';
 export type { List } from './paging.js';
 export type { AnimalStoreOptions, CallOptions, ChangeOptions, PostOptions, Query, Reply, RequestOptions };

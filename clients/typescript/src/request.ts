@@ -11,9 +11,9 @@ interface Received {
   readonly text: string;
 }
 
-/** Asks for errors that name each invalid field (RFC 9457), also for a misspelled parameter (RFC 7240). */
+/** A misspelled parameter is an error (RFC 7240). */
 const DEFAULT_HEADERS = [
-  ['accept', 'application/json;q=0.9, application/problem+json'],
+  ['accept', 'application/json'],
   ['prefer', 'handling=strict'],
 ] as const;
 

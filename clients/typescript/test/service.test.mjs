@@ -145,12 +145,13 @@ suite('the client against the built service, with a Free key', () => {
         });
       });
 
-      test('throws an AnimalStoreError with code, status, fields and request id', async () => {
+      test('throws an AnimalStoreError with code, status, message and request id', async () => {
         assert.deepEqual(await run('typedError'), {
           isTyped: true,
           code: 'validation_failed',
           status: 400,
-          fields: ['#/name'],
+          message:
+            'name must be a string of 1 to 255 characters, at least one of them not white space, and no control characters.',
           hasRequestId: true,
           isCounted: true,
         });

@@ -21,7 +21,7 @@ export type Arguments = Readonly<Record<string, unknown>>;
 export function apiCallOf({ method, path, inputs }: Tool, given: Arguments): InjectOptions {
   const unknown = Object.keys(given)
     .filter((name) => inputs.every((input) => input.name !== name))
-    .map((parameter) => ({ parameter, detail: `${parameter} is not an argument of this tool` }));
+    .map((name) => `${name} is not an argument of this tool`);
   if (unknown.length > 0) throw validationFailed(unknown);
   const valuesIn = (place: Input['place']): [string, unknown][] =>
     inputs
@@ -46,7 +46,7 @@ function pathOf(template: string, values: ReadonlyMap<string, unknown>): string 
     const text = textOf(values.get(name));
     // A URL parser removes dot segments, also encoded ones, and would reach another operation.
     if (text === '' || text === '.' || text === '..') {
-      throw validationFailed([{ parameter: name, detail: `${name} is required, and names one thing` }]);
+      throw validationFailed([`${name} is required, and names one thing`]);
     }
     return encodeURIComponent(text.toWellFormed());
   });
@@ -66,7 +66,7 @@ function queryOf(values: readonly [string, unknown][]): string {
 function headerText(name: string, value: unknown): string {
   const text = textOf(value);
   if (/^[\x20-\x7e]*$/.test(text)) return text;
-  throw validationFailed([{ header: name, detail: `${name} must consist of visible ASCII characters` }]);
+  throw validationFailed([`${name} must consist of visible ASCII characters`]);
 }
 
 /** The operation rejects the text of a wrong value, such as `{"a":1}`. */

@@ -20,6 +20,9 @@ export type Config = ConfigOf<typeof settings> & {
   readonly texts: Readonly<Record<string, string>>;
 };
 
+/** Returns the address of the service: the base URL without its `/v1`. */
+export const siteOf = (baseUrl: string): string => baseUrl.replace(/\/v1$/, '');
+
 /** Injection token of the `Config`. */
 export const CONFIG = Symbol('CONFIG');
 

@@ -180,7 +180,7 @@ export const settings = {
   docsEnabled: setting(
     'DOCS_ENABLED=true',
     boolean,
-    '`true` or `false`: whether Swagger UI (`/docs`) and the front page are served. With `false` both are 404; the OpenAPI documents, the guide and the pages of the error codes (`/problems/…`) are always served.',
+    '`true` or `false`: whether Swagger UI (`/docs`) and the front page are served. With `false` both are 404; the OpenAPI documents and the guide are always served.',
   ),
   bodyLimitBytes: setting(
     'BODY_LIMIT_BYTES=65536',

@@ -100,8 +100,7 @@ function preconditionOf(
   const check = (...representations: readonly object[]): void => {
     if (ifMatch === undefined && ifNoneMatch === undefined) return;
     if (ifMatch !== undefined && !IS_CONDITION.test(ifMatch)) {
-      const detail = 'If-Match must be the ETag with its double quotes, a list of such tags, or *';
-      throw validationFailed([{ header: 'If-Match', detail }]);
+      throw validationFailed(['If-Match must be the ETag with its double quotes, a list of such tags, or *']);
     }
     const tags = representations.map((each) =>
       entityTagOf(textOf(reply.serializeInput(Object.fromEntries(Object.entries(each)), schema)), without),

@@ -1,6 +1,8 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
-import type { Problem } from './problem-details';
+
+/** The Content-Type of JSON. */
+export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** In code points. A message names every invalid field. */
 export const MAX_MESSAGE_LENGTH = 4_096;
@@ -18,8 +20,8 @@ export interface ErrorOptions {
   /** Says what the client can fix. Default: the message of the code. */
   readonly message?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The mistakes of the request, each with its place: `errors` of problem details. */
-  readonly problems?: readonly Problem[];
+  /** The mistakes that the message names, each a sentence without its full stop. */
+  readonly mistakes?: readonly string[];
 }
 
 /** Has the fields of an `HttpException`. Like the errors of Fastify it has no stack trace, which costs more than a response. */
@@ -38,18 +40,18 @@ export class ApiError extends ExpectedException {
   override readonly name = 'ApiError';
   readonly code: string;
   readonly headers: Record<string, string>;
-  readonly problems: readonly Problem[];
+  readonly mistakes: readonly string[];
 
   constructor(
     { code, message: fixed, status }: StatusCode,
-    { message: sentence = fixed, headers = {}, problems = [] }: ErrorOptions = {},
+    { message: sentence = fixed, headers = {}, mistakes = [] }: ErrorOptions = {},
   ) {
     const isLong = sentence.length > MAX_MESSAGE_LENGTH;
     const message = isLong ? Array.from(sentence).slice(0, MAX_MESSAGE_LENGTH).join('') : sentence;
     super({ code, message, status }, status);
     this.code = code;
     this.headers = { ...headers };
-    this.problems = problems;
+    this.mistakes = mistakes;
   }
 
   /** The Error body: exactly code, message and status. */

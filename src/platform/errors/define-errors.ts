@@ -1,21 +1,16 @@
 import { ApiError, type ErrorOptions } from './api-error';
-import type { Place } from './problem-details';
 
 /** The facts about a `code` that do not depend on the request. */
 interface CommonFacts {
   readonly status: number;
   /** When the service responds with it, in the words of the documents. */
   readonly when: string;
-  /** The next step of the client, in Markdown, for the page of the code. Default: that of its status. */
-  readonly fix?: string;
   /** The operations that can respond with it besides those that name it in `rejects` of `@Operation`: ids, or a kind. */
   readonly on?:
     readonly string[] | 'every operation' | 'every body' | 'every scope' | 'every counted operation';
   /** The header of its responses, and its value if that does not depend on the request. */
   readonly header?: 'Allow' | 'Location' | 'Retry-After' | 'WWW-Authenticate';
   readonly headerValue?: string;
-  /** Where the mistake of the example is; set for a code whose problem details name fields. */
-  readonly place?: Place;
 }
 
 /** A code has the same message for every request, or an example of one that depends on the request. */

@@ -2,7 +2,6 @@ import { STATUS_CODES } from 'node:http';
 import type { HttpException } from '@nestjs/common';
 import { ApiError, codeOfStatus, isClientError } from './api-error';
 import { defineErrors, type DefinedError } from './define-errors';
-import { asSentence, firstProblems, inBody, type Problem } from './problem-details';
 
 function retryLater(reason: string): (seconds: number) => string {
   return (seconds) => `${reason} Try again in ${seconds} s, and back off exponentially.`;
@@ -48,14 +47,12 @@ export const platformErrors = defineErrors({
     status: 400,
     when: 'the body is not JSON in UTF-8, has more than 32 levels or 2,000 values, or two members of one name with different values',
     example: 'The body is not acceptable JSON: it cannot be parsed (at character 8).',
-    place: inBody(),
     on: BODY,
   },
   validation_failed: {
     status: 400,
     when: 'a field or parameter is missing or invalid; the message names each',
     example: 'categoryId must be an integer from -9223372036854775808 to 9223372036854775807.',
-    place: inBody(['categoryId']),
     on: ANY,
   },
   invalid_cursor: {
@@ -88,7 +85,6 @@ export const platformErrors = defineErrors({
   address_not_allowed: {
     status: 403,
     when: 'the key may not be used from this address',
-    fix: 'Send the request from an address that the key allows, or ask the operator to change its `addresses`.',
     message: 'The API key may not be used from this address.',
     on: ANY,
     header: 'WWW-Authenticate',
@@ -114,7 +110,6 @@ export const platformErrors = defineErrors({
   idempotency_key_in_use: {
     status: 409,
     when: 'the first request with this `Idempotency-Key` is still running; retry after `Retry-After`',
-    fix: 'Wait for the seconds in `Retry-After`, then send the same request with the same `Idempotency-Key`.',
     message: 'The first request with this Idempotency-Key is still running: send this one again later.',
     header: 'Retry-After',
     headerValue: '1',
@@ -158,7 +153,6 @@ export const platformErrors = defineErrors({
   idempotency_key_reused: {
     status: 422,
     when: 'the `Idempotency-Key` was used with another body',
-    fix: 'Send this request with a new `Idempotency-Key`, or the first one unchanged.',
     message: 'This Idempotency-Key was used with another body: a new request needs a new key.',
   },
   rate_limit_exceeded: {
@@ -178,7 +172,6 @@ export const platformErrors = defineErrors({
   api_key_banned: {
     status: 429,
     when: 'the key is temporarily banned for ignoring `Retry-After`',
-    fix: 'Send nothing with this key until the seconds in `Retry-After` have passed; `GET /key` shows the end of the ban, and is not counted. Then fix the client: after every 429 it must wait as `Retry-After` says. Other keys of the account still work.',
     example: LIMIT_MESSAGES.api_key_banned(300),
     on: COUNTED,
     header: 'Retry-After',
@@ -207,11 +200,18 @@ export const platformErrors = defineErrors({
 
 export const platformCodes: readonly DefinedError[] = Object.values(platformErrors);
 
-/** @param message without its full stop; default: the details of the first problems */
-export function validationFailed(all: Iterable<Problem>, message?: string): ApiError {
-  const problems = firstProblems(all);
-  const details = problems.map(({ detail }) => detail);
-  return platformErrors.validation_failed({ message: asSentence(message ?? details.join('; ')), problems });
+/** Most mistakes that a message names. */
+export const MAX_MISTAKES = 100;
+
+/** Adds the full stop that a mistake lacks; a question has its mark. */
+export function asSentence(mistake: string): string {
+  return /[.?]$/.test(mistake) ? mistake : `${mistake}.`;
+}
+
+/** @param all sentences without their full stop; each names its field */
+export function validationFailed(all: readonly string[], message?: string): ApiError {
+  const mistakes = all.slice(0, MAX_MISTAKES);
+  return platformErrors.validation_failed({ message: asSentence(message ?? mistakes.join('; ')), mistakes });
 }
 
 /** @param allow the methods of the URL, in the form of the `Allow` header (RFC 9110, 10.2.1) */

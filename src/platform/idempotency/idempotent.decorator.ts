@@ -16,8 +16,7 @@ import { CONFIG, type Config } from '../config/config';
 import { Sql } from '../database/sql';
 import { serializeJson } from '../entity-tags/entity-tag';
 import { text } from '../errors/error.schemas';
-import type { ApiError } from '../errors/api-error';
-import { JSON_TYPE } from '../errors/media-types';
+import { type ApiError, JSON_TYPE } from '../errors/api-error';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
 import { addParameterFacts } from '../routes/route-facts';
 import { setLocation, urlOf } from '../routes/resource-url';
@@ -143,8 +142,7 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
 function parseKey(header: string): string {
   const key = header.startsWith('"') ? QUOTED.exec(header)?.[1]?.replaceAll(/\\(["\\])/g, '$1') : header;
   if (key !== undefined && VISIBLE_ASCII.test(key)) return key;
-  const detail = `Idempotency-Key must be 1 to ${MAX_LENGTH} visible ASCII characters, sent once`;
-  throw validationFailed([{ header: 'Idempotency-Key', detail }]);
+  throw validationFailed([`Idempotency-Key must be 1 to ${MAX_LENGTH} visible ASCII characters, sent once`]);
 }
 
 const UUID = /[0-9A-F]{8}-(?:[0-9A-F]{4}-){3}[0-9A-F]{12}/gi;

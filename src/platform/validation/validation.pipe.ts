@@ -7,9 +7,7 @@ import {
   type ValidationError,
   ValidationPipe,
 } from '@nestjs/common';
-import { ApiError } from '../errors/api-error';
 import { validationFailed } from '../errors/platform.errors';
-import { inBody, type Place, type Problem } from '../errors/problem-details';
 import {
   FROM_TEXT,
   isGivenOnce,
@@ -54,20 +52,20 @@ export class ApiValidationPipe extends ValidationPipe {
     // A parameter of the type bigint has its own pipe, for example from `@PathId()`.
     if (!type || Object.is(type, BigInt) || !this.toValidate(input)) return value;
     if (value === undefined && isOptionalBody(type)) value = {};
-    if (!isObject(value)) throw rejection(`The ${input.type} must be a JSON object`, type, input);
-    const problems: Problem[] = [];
+    if (!isObject(value)) throw validationFailed([`The ${input.type} must be a JSON object`]);
+    const mistakes: string[] = [];
     const isQuick = quickFieldsOf(type) !== undefined;
-    const dto = isQuick ? quickDto(type, value, input, problems) : await this.read(value, input, type);
-    if (problems.length > 0) throw validationFailed(problems);
+    const dto = isQuick ? quickDto(type, value, input, mistakes) : await this.read(value, input, type);
+    if (mistakes.length > 0) throw validationFailed(mistakes);
     if (!needsMember(type) || Object.values(dto).some((each) => each !== undefined)) return dto;
     const fields = [...new Set(validatedFields(type))];
-    throw rejection(`The ${input.type} must have at least one of ${fields.join(', ')}`, type, input);
+    throw validationFailed([`The ${input.type} must have at least one of ${fields.join(', ')}`]);
   }
 
   /** Runs class-validator if its work is bounded. @throws ApiError `validation_failed` */
   protected override async validate(entity: object, options?: object): Promise<ValidationError[]> {
     if (countChecks(entity) <= MAX_CHECKS) return super.validate(entity, options);
-    throw validationFailed([{ ...inBody(), detail: 'The body has too many objects' }]);
+    throw validationFailed(['The body has too many objects']);
   }
 
   /** Reads a value by class-transformer and class-validator. */
@@ -77,12 +75,12 @@ export class ApiValidationPipe extends ValidationPipe {
         ? super.transform(value, input)
         : this.ofTexts.transform(value, input));
     } catch (error) {
-      if (Array.isArray(error)) throw validationFailed(problemsIn(error, input, type));
+      if (Array.isArray(error)) throw validationFailed([...mistakesIn(error, input, type)]);
       if (error instanceof HttpException) throw error;
       this.logger.warn(
         `A function of a decorator of ${type.name} fails on the ${input.type}: ${String(error)}`,
       );
-      throw rejection('A field has an unexpected type or form', type, input);
+      throw validationFailed(['A field has an unexpected type or form']);
     }
   }
 }
@@ -103,20 +101,17 @@ function countChecks(entity: object): number {
   return checks;
 }
 
-/** Creates the DTO of a marked class, and adds its problems. Items of a list that is too long are not read. */
+/** Creates the DTO of a marked class, and adds its mistakes. Items of a list that is too long are not read. */
 function quickDto(
   type: Type<object>,
   value: Members,
   input: ArgumentMetadata,
-  problems: Problem[],
+  mistakes: string[],
   path: readonly string[] = [],
 ): object {
   const dto: Record<string, unknown> = Object.assign(new type());
   const report = (place: readonly string[], rule: Rule['rule'], given: unknown): unknown =>
-    problems.push({
-      ...placeIn(input, place),
-      detail: repetitionIn(type, input, place, given) ?? mistakeIn(place.join('.'), rule, given),
-    });
+    mistakes.push(repetitionIn(type, input, place, given) ?? mistakeIn(place.join('.'), rule, given));
   for (const [name, { isValid, rule, schema, classOf, fromText, fromJson }] of quickFieldsOf(type) ?? []) {
     if (Object.hasOwn(value, name)) {
       const convert = input.type === 'body' ? fromJson : fromText;
@@ -128,22 +123,11 @@ function quickDto(
     dto[name] = given.map((item: unknown, at) => {
       const place = [...path, name, String(at)];
       return isObject(item)
-        ? quickDto(classOf(), item, input, problems, place)
+        ? quickDto(classOf(), item, input, mistakes, place)
         : report(place, 'a JSON object', item);
     });
   }
   return dto;
-}
-
-/** Rejects a whole body, or all parameters of a query or path. */
-function rejection(detail: string, type: Type, input: ArgumentMetadata): ApiError {
-  const isOne = input.type === 'body' || input.data !== undefined;
-  const fields = new Set(validatedFields(type));
-  const places = isOne ? [placeIn(input, [])] : Array.from(fields, (name) => placeIn(input, [name]));
-  return validationFailed(
-    places.map((place) => ({ ...place, detail })),
-    detail,
-  );
 }
 
 /** Says that a query repeats a parameter that has one value. */
@@ -160,13 +144,13 @@ function repetitionIn(
 /** The sentence of class-validator, which names no item of a list. */
 const NESTED = /^(?:each value in )?nested property .* must be either object or array$/;
 
-/** Lists a problem for each field. @param path names and indexes, from the value to the object with these errors */
-function* problemsIn(
+/** Lists a mistake for each field. @param path names and indexes, from the value to the object with these errors */
+function* mistakesIn(
   errors: readonly ValidationError[],
   input: ArgumentMetadata,
   type: Type<object>,
   path: readonly string[] = [],
-): Generator<Problem> {
+): Generator<string> {
   const parent = path.map((name) => `${name}.`).join('');
   for (const { property, value, constraints = {}, children = [] } of errors) {
     const place = [...path, property];
@@ -175,14 +159,7 @@ function* problemsIn(
       repetitionIn(type, input, place, value) ?? [],
       Object.values(own),
     ].flat();
-    if (sentence !== undefined) yield { ...placeIn(input, place), detail: `${parent}${sentence}` };
-    yield* problemsIn(children, input, type, place);
+    if (sentence !== undefined) yield `${parent}${sentence}`;
+    yield* mistakesIn(children, input, type, place);
   }
-}
-
-/** @param path names of members and indexes of items, from the value that the handler gets */
-function placeIn({ type, data }: ArgumentMetadata, path: readonly string[]): Place {
-  // `@Body('owner')` gives the handler one member.
-  const whole = data === undefined ? path : [data, ...path];
-  return type === 'body' ? inBody(whole) : { parameter: whole[0] ?? '' };
 }

@@ -1,24 +1,14 @@
-import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Inject } from '@nestjs/common';
+import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CONFIG, type Config } from '../../platform/config/config';
 import { isDatabaseUnavailable, OutcomeUnknownError } from '../../platform/database/database-errors';
-import type { ApiError } from '../../platform/errors/api-error';
-import { addVary, JSON_TYPE, prefersProblem, PROBLEM_TYPE } from '../../platform/errors/media-types';
+import { type ApiError, JSON_TYPE } from '../../platform/errors/api-error';
 import { fromNestException, platformErrors } from '../../platform/errors/platform.errors';
-import { problemDetails, problemPages } from '../../platform/errors/problem-details';
 import { RouteMethods } from './route-methods';
 
 /** Writes the Error body for every thrown value, and logs the cause of 500 and 503. */
 @Catch()
 export class ErrorFilter implements ExceptionFilter {
-  private readonly pages: string;
-
-  constructor(
-    private readonly methods: RouteMethods,
-    @Inject(CONFIG) { publicBaseUrl }: Config,
-  ) {
-    this.pages = problemPages(publicBaseUrl);
-  }
+  constructor(private readonly methods: RouteMethods) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
     const http = host.switchToHttp();
@@ -31,7 +21,7 @@ export class ErrorFilter implements ExceptionFilter {
     else if (status === 503) request.log.warn({ err: error }, 'request failed: dependency unavailable');
     if (reply.sent) return;
     if (status === 500) removeInvalidHeaders(reply);
-    sendError(reply, known, this.pages);
+    sendError(reply, known);
   }
 }
 
@@ -55,23 +45,8 @@ function removeInvalidHeaders(reply: FastifyReply): void {
   }
 }
 
-/** Sends the Error body, or problem details. @param pages the address of the pages about the codes */
-export function sendError(reply: FastifyReply, error: ApiError, pages: string): FastifyReply {
-  const { request } = reply;
-  request.errorCode = error.code;
-  addVary(reply, 'Accept');
-  const [type, body] = contentOf(error, request.headers.accept, request.id, pages);
-  return reply.code(error.getStatus()).headers(error.headers).type(type).send(body);
-}
-
-/** Returns the Content-Type and the text of an error. @param pages the address of the pages about the codes */
-export function contentOf(
-  error: ApiError,
-  accept: string | undefined,
-  requestId: string,
-  pages: string,
-): [type: string, body: string] {
-  return prefersProblem(accept)
-    ? [PROBLEM_TYPE, JSON.stringify(problemDetails(error, pages, requestId))]
-    : [JSON_TYPE, error.body];
+/** Sends the Error body. */
+export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+  reply.request.errorCode = error.code;
+  return reply.code(error.getStatus()).headers(error.headers).type(JSON_TYPE).send(error.body);
 }

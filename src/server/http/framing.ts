@@ -14,16 +14,14 @@ const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/
 /**
  * Rejects requests that Node's parser accepts although a proxy and the service may disagree about their end or host.
  * The service reads nothing after such a request and closes the connection. It also rejects URLs that are too long.
- *
- * @param problemPages the address of the pages about the codes
  */
-export function guardFraming(fastify: FastifyInstance, problemPages: string): void {
+export function guardFraming(fastify: FastifyInstance): void {
   fastify.addHook('onRequest', (request, reply, done) => {
     const error = framingError(request.raw);
     // The service ignores Upgrade, but Node's parser loses the bytes that arrived together with such a request.
     if (error || request.headers.upgrade !== undefined) reply.header('Connection', 'close');
-    if (error) sendError(reply, error, problemPages);
-    else if (request.originalUrl.length > TARGET_LIMIT_BYTES) sendError(reply, TOO_LONG, problemPages);
+    if (error) sendError(reply, error);
+    else if (request.originalUrl.length > TARGET_LIMIT_BYTES) sendError(reply, TOO_LONG);
     else done();
   });
 }

@@ -5,7 +5,6 @@ import { type DuplicateKeyInfo, parse } from 'lossless-json';
 import { CONFIG, type Config } from '../../platform/config/config';
 import { ApiError } from '../../platform/errors/api-error';
 import { platformErrors } from '../../platform/errors/platform.errors';
-import { inBody } from '../../platform/errors/problem-details';
 import { integralValue } from '../../platform/validation/int64';
 import { countHeader } from './framing';
 
@@ -147,8 +146,8 @@ function onDuplicateKey({ position, oldValue, newValue }: DuplicateKeyInfo): unk
 }
 
 function malformedJson(reason: string): ApiError {
-  const detail = `The body is not acceptable JSON: ${reason}`;
-  return platformErrors.malformed_json({ message: `${detail}.`, problems: [{ ...inBody(), detail }] });
+  const mistake = `The body is not acceptable JSON: ${reason}`;
+  return platformErrors.malformed_json({ message: `${mistake}.`, mistakes: [mistake] });
 }
 
 /** Counts outside strings. Up to its first syntax error a text has the levels and values that the parser would see. */

@@ -1,11 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { type IncomingMessage, type Server, STATUS_CODES } from 'node:http';
+import { type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
-import type { ApiError } from '../../platform/errors/api-error';
+import { type ApiError, JSON_TYPE } from '../../platform/errors/api-error';
 import { methodNotAllowed, platformErrors } from '../../platform/errors/platform.errors';
-import { contentOf } from './error.filter';
 import { closeInStages, type Connection, type Connections } from './connections';
 import { breakBody } from './json-body.guard';
 import type { Metrics } from '../metrics';
@@ -32,7 +31,6 @@ export class ProtocolErrors {
   constructor(
     private readonly log: FastifyBaseLogger,
     private readonly connections: Connections,
-    private readonly problemPages: string,
     private readonly limitHeaders: LimitHeaders,
     private readonly methods: RouteMethods,
     private readonly metrics: Metrics | undefined,
@@ -44,11 +42,11 @@ export class ProtocolErrors {
       if (code === 'ECONNRESET' || !connection) socket.destroy();
       else this.reject(connection, code);
     });
-    server.on('connect', (request, socket: Socket) => void this.rejectConnect(request, socket));
+    server.on('connect', (_request, socket: Socket) => void this.rejectConnect(socket));
   }
 
   /** Rejects CONNECT, because the service is not a proxy, and closes the connection. */
-  private async rejectConnect({ headers }: IncomingMessage, socket: Socket): Promise<void> {
+  private async rejectConnect(socket: Socket): Promise<void> {
     // Node has removed its own listener.
     socket.on('error', () => socket.destroy());
     await nextTurn();
@@ -56,7 +54,7 @@ export class ProtocolErrors {
     if (this.connections.bySocket.get(socket)?.tasks.length !== 0) socket.destroy();
     else {
       const error = methodNotAllowed(this.methods.served().join(', '));
-      closeInStages(socket, this.responseOf(error, socket, 'CONNECT', headers.accept));
+      closeInStages(socket, this.responseOf(error, socket, 'CONNECT'));
     }
   }
 
@@ -78,14 +76,13 @@ export class ProtocolErrors {
   }
 
   /** Prints, counts and logs the last response: bytes after invalid framing cannot be trusted (RFC 9112, 11.2). */
-  private responseOf(error: ApiError, socket: Socket, cause: string, accept?: string): string {
-    const { code } = error;
+  private responseOf(error: ApiError, socket: Socket, cause: string): string {
+    const { code, body } = error;
     const status = error.getStatus();
     const { remoteAddress: ip } = socket;
     const reqId = randomUUID();
     this.metrics?.countRejection(code);
     this.log.info({ reqId, status, code, ip, cause }, REQUEST);
-    const [type, body] = contentOf(error, accept, reqId, this.problemPages);
     const headers = {
       ...COMMON_HEADERS,
       ...this.limitHeaders(ip, ip),
@@ -93,8 +90,7 @@ export class ProtocolErrors {
       'X-Request-Id': reqId,
       'Cache-Control': 'no-store',
       Date: new Date().toUTCString(),
-      Vary: 'Accept',
-      'Content-Type': type,
+      'Content-Type': JSON_TYPE,
       'Content-Length': Buffer.byteLength(body),
       Connection: 'close',
     };

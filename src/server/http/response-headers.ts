@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTagOf, isNotModified, serializeJson } from '../../platform/entity-tags/entity-tag';
-import { JSON_TYPE } from '../../platform/errors/media-types';
+import { JSON_TYPE } from '../../platform/errors/api-error';
 import { requireOnce } from '../../platform/idempotency/idempotent.decorator';
 import { linksOf, Page } from '../../platform/paging/page';
 import { resourceUrl, setLocation } from '../../platform/routes/resource-url';

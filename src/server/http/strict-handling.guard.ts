@@ -3,14 +3,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
 import { ApiError } from '../../platform/errors/api-error';
-import { validationFailed } from '../../platform/errors/platform.errors';
-import {
-  asSentence,
-  firstProblems,
-  inBody,
-  MAX_PROBLEMS,
-  type Problem,
-} from '../../platform/errors/problem-details';
+import { asSentence, MAX_MISTAKES, validationFailed } from '../../platform/errors/platform.errors';
 import { isGivenOnce, isObject, validatedFields } from '../../platform/validation/declare-field';
 import { ApiValidationPipe } from '../../platform/validation/validation.pipe';
 
@@ -55,16 +48,16 @@ export class StrictHandling implements CanActivate {
     const others = Object.keys(Object(query)).filter((name) =>
       isStrict ? !known.includes(name) : knownBefore(name, known),
     );
-    const problems = [
-      ...others.slice(0, MAX_PROBLEMS).map((name) => problemOfParameter(name, known, types)),
-      ...firstProblems(isStrict ? this.unknown(schema, body) : []),
-    ];
-    return problems.length === 0 || this.reject(problems, operation, types, known, { query, body });
+    const mistakes = others.slice(0, MAX_MISTAKES).map((name) => unknownParameter(name, known, types));
+    // Each takes some time, and a body may have thousands.
+    for (const each of isStrict ? this.unknown(schema, body) : [])
+      if (mistakes.push(each) >= MAX_MISTAKES) break;
+    return mistakes.length === 0 || this.reject(mistakes, operation, types, known, { query, body });
   }
 
-  /** Rejects these problems, and those that the validation of the query and the body finds. */
+  /** Rejects these mistakes, and those that the validation of the query and the body finds. */
   private async reject(
-    problems: Problem[],
+    mistakes: string[],
     operation: unknown,
     types: readonly Type<object>[],
     parameters: readonly string[],
@@ -77,14 +70,14 @@ export class StrictHandling implements CanActivate {
       const type = isQuery ? 'query' : 'body';
       if (!isQuery && !String(body).endsWith(`/${metatype.name}`)) continue;
       await this.pipe.transform(given[type], { type, metatype }).catch((error: unknown) => {
-        if (error instanceof ApiError) problems.push(...error.problems);
+        if (error instanceof ApiError) mistakes.push(...error.mistakes);
       });
     }
-    throw validationFailed(problems, problems.map(({ detail }) => asSentence(detail)).join(' '));
+    throw validationFailed(mistakes, mistakes.map(asSentence).join(' '));
   }
 
   /** @param path names of members and indexes of items, from the body to the value */
-  private *unknown(schema: unknown, value: unknown, path: readonly string[] = []): Generator<Problem> {
+  private *unknown(schema: unknown, value: unknown, path: readonly string[] = []): Generator<string> {
     const reference = at(schema, '$ref') ?? at([at(schema, 'allOf')].flat()[0], '$ref');
     if (typeof reference === 'string') {
       yield* this.unknown(at(this.document, ...reference.split('/').slice(1)), value, path);
@@ -98,8 +91,7 @@ export class StrictHandling implements CanActivate {
     // A schema without `properties` accepts any member.
     if (!isObject(properties) || !isObject(value)) return;
     const known = Object.keys(properties);
-    for (const name of Object.keys(value))
-      if (!known.includes(name)) yield problemOfMember(name, known, path);
+    for (const name of Object.keys(value)) if (!known.includes(name)) yield unknownMember(name, known, path);
     for (const name of known) yield* this.unknown(properties[name], value[name], [...path, name]);
   }
 }
@@ -114,24 +106,19 @@ function knownBefore(given: string, known: readonly string[]): string | undefine
   return known.find((name) => name === BRACKETS.exec(given)?.[1]);
 }
 
-function problemOfMember(given: string, known: readonly string[], path: readonly string[]): Problem {
+function unknownMember(given: string, known: readonly string[], path: readonly string[]): string {
   const name = visible(given);
-  const place = [...path, name];
-  return { ...inBody(place), detail: `There is no member ${place.join('.')}${hintFor(name, known)}` };
+  return `There is no member ${[...path, name].join('.')}${hintFor(name, known)}`;
 }
 
 /** @param types classes of the query */
-function problemOfParameter(
-  given: string,
-  known: readonly string[],
-  types: readonly Type<object>[],
-): Problem {
+function unknownParameter(given: string, known: readonly string[], types: readonly Type<object>[]): string {
   const name = visible(given);
   const meant = knownBefore(name, known);
   const isOne = meant !== undefined && types.some((type) => isGivenOnce(type, meant));
   const repetition = isOne ? '' : `, and repeat it for several values, as ${meant}=1&${meant}=2`;
   const hint = meant === undefined ? hintFor(name, known) : `: write ${meant}${repetition}`;
-  return { parameter: name, detail: `There is no query parameter ${name}${hint}` };
+  return `There is no query parameter ${name}${hint}`;
 }
 
 /** The document promises a visible name. */

@@ -4,8 +4,7 @@ import { ANY_KEY, lackingScope, scopesOf } from '../../platform/api-docs/require
 import { UNCOUNTED } from '../../platform/routes/route-facts';
 import { CODE } from '../../platform/errors/error.schemas';
 import type { DefinedError } from '../../platform/errors/define-errors';
-import { platformCodes, platformErrors } from '../../platform/errors/platform.errors';
-import { asSentence, inBody } from '../../platform/errors/problem-details';
+import { asSentence, platformCodes, platformErrors } from '../../platform/errors/platform.errors';
 import { UserError } from '../../platform/errors/user-error';
 import { exampleMistake } from '../../platform/validation/declare-field';
 
@@ -66,18 +65,12 @@ export function rejectedCodes(operation: OperationObject, all: Codes): Codes {
   return all
     .filter((code) => own.has(code.code) || includes(code))
     .map((code) => {
-      if (code.code === platformErrors.validation_failed.code) return { ...code, ...mistakeOf(operation) };
+      if (code.code === platformErrors.validation_failed.code) {
+        const mistake = exampleMistake(facts?.types ?? []) ?? 'There is no query parameter limit';
+        return { ...code, example: asSentence(mistake) };
+      }
       const scopes =
         code.code === platformErrors.insufficient_scope.code && facts ? scopesOf(facts.scope) : [];
       return scopes.length > 0 ? { ...code, example: lackingScope(scopes) } : code;
     });
-}
-
-/** The mistake of a request that has no fields. */
-const NO_PARAMETER = { name: 'limit', detail: 'There is no query parameter limit' };
-
-/** Returns a mistake in a field of the body or in a parameter of an operation, as an example. */
-function mistakeOf({ operationId, requestBody }: OperationObject): Pick<DefinedError, 'example' | 'place'> {
-  const { name, detail } = exampleMistake(findOperation(operationId)?.types ?? []) ?? NO_PARAMETER;
-  return { example: asSentence(detail), place: requestBody ? inBody([name]) : { parameter: name } };
 }

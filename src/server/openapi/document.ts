@@ -3,8 +3,7 @@ import type { OpenAPIObject, PathItemObject, ServerObject } from '@nestjs/swagge
 import type { FastifyInstance } from 'fastify';
 import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
 import { stringify } from 'lossless-json';
-import type { Config } from '../../platform/config/config';
-import { problemPages, siteOf } from '../../platform/errors/problem-details';
+import { type Config, siteOf } from '../../platform/config/config';
 import { ERROR_SCHEMAS } from '../../platform/errors/error.schemas';
 import type { ChosenExtension } from '../../platform/extension/extension';
 import { MAX_ITEMS } from '../../platform/paging/page';
@@ -87,7 +86,7 @@ export function createDocument(
   completeEvents(schemas, Object.assign({}, ...extensions.map(({ events }) => events)));
   const complete = (): OpenAPIObject => {
     if (components.responses) return outline;
-    Object.assign(components, completeResponses(paths, codes, problemPages(config.publicBaseUrl)));
+    Object.assign(components, completeResponses(paths, codes));
     completeSchemas(outline, schemas);
     return outline;
   };
@@ -122,7 +121,7 @@ Bodies are JSON objects in UTF-8. \`id\`, \`categoryId\` and \`petId\` are int64
 
 ## Errors
 
-Every error has the body \`Error\`: \`code\`, \`message\`, \`status\`. If \`Accept\` prefers \`application/problem+json\`, it has the body \`ProblemDetails\` (RFC 9457), with the same status, code and headers; \`errors\` names each invalid field.
+Every error has the body \`Error\`: \`code\`, \`message\`, \`status\`. The message names each invalid field.
 
 In addition to the errors that the operations list, any URL can return 404 \`route_not_found\`, and 405 \`method_not_allowed\` with the methods in \`Allow\`. Other operations may return generic codes, such as \`bad_request\` or \`conflict\`. Handle an unknown code by its status.
 

@@ -3,20 +3,10 @@ import type { HeaderObject, OpenAPIObject, OperationObject, ResponseObject } fro
 import { commonHeaders, responseHeaders } from '../../platform/api-docs/header-catalogue';
 import { findOperation, ownHeaders, taggedWithout } from '../../platform/api-docs/operation.decorator';
 import { IF_NONE_MATCH_HEADER } from '../../platform/entity-tags/entity-tag';
-import { ApiError } from '../../platform/errors/api-error';
 import type { DefinedError } from '../../platform/errors/define-errors';
 import { platformCodes } from '../../platform/errors/platform.errors';
-import { problemDetails } from '../../platform/errors/problem-details';
 import { SECOND_MS } from '../../platform/runtime/time';
 import { type Codes, operationsOf, rejectedCodes } from './codes';
-
-type ExampleOf = (code: DefinedError, suffix: string) => object;
-
-/** Ends the name of an example of problem details. A code has no dot. */
-const PROBLEM = '.problem';
-
-/** The `X-Request-Id` of the examples. */
-const REQUEST_ID = '8c306bec-0f31-4111-b564-46c608ffb52e';
 
 /** Every header as a component, which the responses refer to. */
 const HEADERS: Readonly<Record<string, HeaderObject>> = Object.fromEntries(
@@ -52,24 +42,16 @@ const REVALIDATED: HeaderObject = {
  * Gives every operation each of its statuses, with codes, headers and examples.
  *
  * @param codes all codes of the document
- * @param pages the address of the pages about the codes
  * @returns the parts that the operations refer to
  */
-export function completeResponses(paths: OpenAPIObject['paths'], codes: Codes, pages: string) {
+export function completeResponses(paths: OpenAPIObject['paths'], codes: Codes) {
   const operations = operationsOf(paths);
   const reads = new Set(Object.values(paths).map(({ get }) => get));
   const responses: Record<string, ResponseObject> = {};
   const used = new Set(operations.flatMap((operation) => rejectedCodes(operation, codes)));
-  const examples = Object.fromEntries(
-    codes.filter((code) => used.has(code)).flatMap((code) => examplesOf(code, pages)),
-  );
-  /** Refers to the example of a code, or returns the operation's own. @param suffix of its name */
-  const exampleOf = (code: DefinedError, suffix: string): object => {
-    const name = code.code + suffix;
-    if (codes.includes(code)) return { $ref: `#/components/examples/${name}` };
-    return Object.fromEntries(examplesOf(code, pages))[name] ?? {};
-  };
-  for (const operation of operations) complete(operation, reads.has(operation), codes, responses, exampleOf);
+  const shared = codes.filter((code) => used.has(code));
+  const examples = Object.fromEntries(shared.map((code) => [code.code, exampleOf(code)]));
+  for (const operation of operations) complete(operation, reads.has(operation), codes, responses);
   return { responses, headers: HEADERS, examples };
 }
 
@@ -82,7 +64,6 @@ function complete(
   isRead: boolean,
   codes: Codes,
   shared: Record<string, ResponseObject>,
-  exampleOf: ExampleOf,
 ): void {
   const { operationId, parameters = [], responses, 'x-throttle': windows = [] } = operation;
   for (const { limit, ttl } of windows)
@@ -107,7 +88,7 @@ function complete(
   const rejected = rejectedCodes(operation, codes);
   for (const status of new Set(rejected.map((code) => code.status))) {
     const group = rejected.filter((code) => code.status === status);
-    const response = errorResponse(group, deprecation, exampleOf);
+    const response = errorResponse(group, deprecation, codes);
     const isShared = deprecation.length === 0 && isCommon(group, codes);
     const name = (STATUS_CODES[status] ?? String(status)).replaceAll(/\W/g, '');
     if (isShared) shared[name] = response;
@@ -129,19 +110,26 @@ function isCommon(codes: Codes, all: Codes): boolean {
   return codes.length === ofStatus.length && ofStatus.every((code) => code.on && codes.includes(code));
 }
 
-/** Describes the response of one status. @param more the names of further headers */
-function errorResponse(codes: Codes, more: readonly string[], exampleOf: ExampleOf): ResponseObject {
+/**
+ * Describes the response of one status.
+ *
+ * @param more the names of further headers
+ * @param all the codes of the document, whose examples are components; another code has its own
+ */
+function errorResponse(codes: Codes, more: readonly string[], all: Codes): ResponseObject {
   const own = [...new Set(codes.flatMap(({ header }) => header ?? []))];
   const isAlways = own.length === 1 && codes.every(({ header }) => header);
   const headers = isAlways ? headersOf([...own, ...more]) : headersOf(more, own);
   if (own.includes('Location')) headers['Location'] = { ...LOCATION_OF_TEXT, required: false };
+  const examples = codes.map((code) => [
+    code.code,
+    all.includes(code) ? { $ref: `#/components/examples/${code.code}` } : exampleOf(code),
+  ]);
+  const schema = { $ref: '#/components/schemas/Error' };
   return {
     description: listOf(codes),
     headers,
-    content: {
-      'application/json': contentOf('Error', codes, (code) => exampleOf(code, '')),
-      'application/problem+json': contentOf('ProblemDetails', codes, (code) => exampleOf(code, PROBLEM)),
-    },
+    content: { 'application/json': { schema, examples: Object.fromEntries(examples) } },
   };
 }
 
@@ -150,28 +138,12 @@ export function listOf(codes: Codes): string {
   return codes.map(({ code, when }) => `- \`${code}\`: ${when}.`).join('\n');
 }
 
-function contentOf(schema: string, codes: Codes, exampleOf: (code: DefinedError) => object) {
-  const examples = codes.map((code) => [code.code, exampleOf(code)]);
-  return { schema: { $ref: `#/components/schemas/${schema}` }, examples: Object.fromEntries(examples) };
-}
-
-/** Returns the examples of a code: the Error body and the problem details. */
-function examplesOf(
-  { code, status, example: message, when, place }: DefinedError,
-  pages: string,
-): [name: string, example: object][] {
-  const summary = sentence(when);
-  // A detail has no full stop.
-  const problems = place ? [{ ...place, detail: message.replace(/\.$/, '') }] : [];
-  const problem = problemDetails(new ApiError({ code, status, message }, { problems }), pages, REQUEST_ID);
-  return [
-    [code, { summary, value: { code, message, status } }],
-    [code + PROBLEM, { summary, value: problem }],
-  ];
+function exampleOf({ code, status, example: message, when }: DefinedError): object {
+  return { summary: sentence(when), value: { code, message, status } };
 }
 
 /** Makes `when` of a code plain text that begins with a capital letter. */
-export function sentence(when: string): string {
+function sentence(when: string): string {
   const plain = when.replaceAll('`', '');
   return `${plain.charAt(0).toUpperCase()}${plain.slice(1)}`;
 }

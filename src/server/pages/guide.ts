@@ -2,9 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Marked, type RendererObject } from 'marked';
-import type { Config } from '../../platform/config/config';
+import { type Config, siteOf } from '../../platform/config/config';
 import { serveStatic } from '../../platform/entity-tags/static-content';
-import { siteOf } from '../../platform/errors/problem-details';
 import { baseUrlOf } from '../openapi/document';
 import { escapeHtml, GUIDE_PAGE, pageOf } from './pages';
 

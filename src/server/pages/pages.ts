@@ -1,19 +1,14 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { STATUS_CODES } from 'node:http';
 import { dirname, join } from 'node:path';
 import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { REQUIRED_SCOPES } from '../../platform/api-docs/required-scopes';
 import type { Config } from '../../platform/config/config';
-import { serveStatic, StaticContent } from '../../platform/entity-tags/static-content';
-import { codeOfStatus, isClientError } from '../../platform/errors/api-error';
-import { JSON_TYPE } from '../../platform/errors/media-types';
-import { platformErrors } from '../../platform/errors/platform.errors';
-import { titleOf } from '../../platform/errors/problem-details';
-import { type Codes, operationsOf, rejectedCodes } from '../openapi/codes';
+import { serveStatic } from '../../platform/entity-tags/static-content';
+import { JSON_TYPE } from '../../platform/errors/api-error';
+import type { Codes } from '../openapi/codes';
 import { API_TITLE, API_VERSION, jsonText, yamlText } from '../openapi/document';
-import { fixOf, guidePartOf } from './fixes';
 import { slimDocument } from '../openapi/slim-document';
 
 const PACKAGE_FOLDER = dirname(require.resolve('swagger-ui-dist/package.json'));
@@ -25,8 +20,6 @@ const readPage = (file: string): string =>
   read(file).replaceAll(/\/\* (\S+\.(?:css|js)) \*\//g, (_, part: string) => read(part));
 const ICON = read('icon.svg').trim();
 const FRONT_PAGE = readPage('front-page.html');
-const PROBLEM_PAGE = readPage('problem-page.html');
-const PROBLEMS = readPage('problems.html');
 const SWAGGER_UI = readPage('swagger-ui.html');
 export const GUIDE_PAGE = readPage('guide-page.html');
 
@@ -101,72 +94,6 @@ function linkOf({ operationId = '', tags = [] }: OperationObject): string {
   return `docs#/${encodeURIComponent(tags.join())}/${operationId}`;
 }
 
-/**
- * Serves a public list of the codes, and a page about each at the address in `type` of problem details.
- *
- * @param codes the codes of the document; they replace those that only a status has
- */
-export function serveProblemPages(
-  fastify: FastifyInstance,
-  { docsEnabled }: Config,
-  { paths }: OpenAPIObject,
-  codes: Codes,
-): void {
-  const docs = docsEnabled ? [{}] : [];
-  serveStatic(fastify, '/problems', () => pageOf(PROBLEMS, { docs, codes: codes.map(rowOf) }));
-  // 499 has no reason phrase.
-  const statuses = [...Object.keys(STATUS_CODES), '499'].map(Number).filter(isClientError);
-  const when = 'an operation rejects the request for a reason of its own';
-  const generic = statuses.map(codeOfStatus).map((each) => ({ ...each, when, example: each.message }));
-  const pages = new Map<string, StaticContent>();
-  for (const each of [...generic, ...codes]) {
-    const placesIf = (has: boolean) =>
-      operationsOf(paths)
-        .filter((operation) => rejectedCodes(operation, codes).some(({ code }) => code === each.code) === has)
-        .map((operation) => ({
-          id: operation.operationId ?? '',
-          link: docsEnabled ? linkOf(operation) : 'openapi.json',
-        }));
-    const make = () => {
-      const texts = { ...rowOf(each), docs, ...placesOf(placesIf(true), placesIf(false)) };
-      return pageOf(PROBLEM_PAGE, texts);
-    };
-    pages.set(each.code, new StaticContent(make));
-  }
-  const config = { public: true, entityTag: [] };
-  fastify.get<{ Params: { code: string } }>('/problems/:code', { config }, (request, reply) => {
-    const page = pages.get(request.params.code);
-    if (!page) throw platformErrors.route_not_found();
-    return page.send(request, reply);
-  });
-}
-
-/** Returns the shorter list of operations: those that have a code, or those that lack it. */
-function placesOf(having: readonly Texts[], others: readonly Texts[]): Texts {
-  if (having.length === 0) return { where: 'No operation of this document names it.' };
-  if (others.length === 0) return { where: 'Every operation.' };
-  if (others.length < having.length) return { where: 'Every operation, except', operations: others };
-  return { where: '', operations: having };
-}
-
-/** Returns the texts of a code for a page. */
-function rowOf({ code, status, when, example, fix }: Codes[number]): Texts {
-  const name = `${status} ${STATUS_CODES[status] ?? ''}`.trimEnd();
-  const texts = {
-    code,
-    name,
-    title: titleOf(code),
-    message: JSON.stringify(example),
-    status: String(status),
-  };
-  return {
-    ...texts,
-    when: when.replace(/^[a-z]/, (letter) => letter.toUpperCase()),
-    fix: fix ?? fixOf(status),
-    guide: guidePartOf(status),
-  };
-}
-
 /** The texts of a page by name, and its lists, whose items have further texts. */
 interface Texts {
   readonly [name: string]: string | readonly Texts[];
@@ -176,8 +103,7 @@ interface Texts {
  * Makes an HTML page. Its content security policy (CSP 3) allows the page's own inline styles and scripts
  * by hash, and files of this origin. It forbids other inline code, eval, frames and other hosts.
  *
- * @param texts replace `{{name}}` by name, escaped for HTML, and {{`name`}} with its code marks; a list repeats
- *   `{{#name}}…{{/name}}`
+ * @param texts replace `{{name}}` by name, escaped for HTML; a list repeats `{{#name}}…{{/name}}`
  * @param connectTo base URLs to which the page's scripts may send requests; a path is one of this origin
  */
 export function pageOf(
@@ -209,12 +135,11 @@ export function pageOf(
 }
 
 function fill(template: string, texts: Texts): string {
-  const part = /\{\{#(\w+)\}\}(.*?)\{\{\/\1\}\}|\{\{(`?)(\w+)`?\}\}/gs;
-  return template.replaceAll(part, (_, list: string, inner: string, mark: string, name: string) => {
+  const part = /\{\{#(\w+)\}\}(.*?)\{\{\/\1\}\}|\{\{(\w+)\}\}/gs;
+  return template.replaceAll(part, (_, list: string, inner: string, name: string) => {
     const value = texts[list ?? name] ?? '';
     if (typeof value !== 'string') return value.map((each) => fill(inner, { ...texts, ...each })).join('');
-    const escaped = escapeHtml(value);
-    return mark ? escaped.replaceAll(/`([^`]+)`/g, '<code>$1</code>') : escaped;
+    return escapeHtml(value);
   });
 }
 

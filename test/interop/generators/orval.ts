@@ -10,7 +10,7 @@ export const flow: Flow = async (baseURL, key) => {
   const { data: order } = await api.placeOrder({ petId: pet.id }, options);
   const { data: cancelled } = await api.updateOrder(order.id, { status: 'cancelled' }, options);
   const wrong = await api.placeOrder({ petId: 0 }, options).catch((error: unknown) => {
-    if (error instanceof AxiosError) return error as AxiosError<api.Error | api.ProblemDetails>;
+    if (error instanceof AxiosError) return error as AxiosError<api.Error>;
     throw error;
   });
   const message = 'response' in wrong ? wrong.response?.data.message : undefined;

@@ -3,7 +3,7 @@ import type { components, operations, paths } from '../generated/typed-client/sc
 
 type Pet = components['schemas']['Pet'];
 type Order = components['schemas']['Order'];
-type ErrorBody = components['schemas']['Error' | 'ProblemDetails'];
+type ErrorBody = components['schemas']['Error'];
 
 /** Calls every operation of animals and orders with the generated client. @returns the statuses */
 export async function callOwnOperations(

@@ -93,10 +93,11 @@ class Comparison {
 
   private content(use: Use, at: string, before: any = {}, after: any = {}): void {
     this.keys(`${at} media type`, before, after);
-    for (const [type, { schema }] of Object.entries<any>(before)) {
-      if (after[type]) this.schema(use, at, schema, after[type].schema);
+    for (const [type, { schema, examples }] of Object.entries<any>(before)) {
+      if (!after[type]) continue;
+      this.schema(use, at, schema, after[type].schema);
       // An error response has an example of each code.
-      this.keys(`${at} example`, before[type].examples, after[type]?.examples);
+      this.keys(`${at} example`, examples, after[type].examples);
     }
   }
 

@@ -103,13 +103,12 @@ export async function typedError(options) {
   const store = open(options);
   const error = await errorOf(store.pets.create({ name: '', categoryId: 1n }));
   const isTyped = error instanceof AnimalStoreError;
-  const { code, status, requestId, problems } = error;
-  const fields = problems.map(({ pointer }) => pointer);
+  const { code, status, message, requestId } = error;
   return {
     isTyped,
     code,
     status,
-    fields,
+    message,
     hasRequestId: requestId !== undefined,
     isCounted: store.remaining < 60,
   };

@@ -43,10 +43,6 @@ export async function accepted(store: AnimalStore): Promise<void> {
   void [text, left];
 }
 
-export function fieldsOf({ problems }: AnimalStoreError): readonly (string | undefined)[] {
-  return problems.map(({ pointer, parameter, header }) => pointer ?? parameter ?? header);
-}
-
 export function codeOf(error: unknown): ErrorCode | undefined {
   if (!(error instanceof AnimalStoreError)) return undefined;
   if (error.code === 'rate_limit_exceeded') return error.code;

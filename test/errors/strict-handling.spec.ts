@@ -2,7 +2,6 @@ import { BasketsModule, EMPTY } from '../modules/support/baskets.module';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
-import { expectProblem, PROBLEM } from './support/problem';
 
 const STRICT = { prefer: 'handling=strict' };
 const SCOPES = ['orders:read', 'events:read', 'webhooks:manage'];
@@ -34,50 +33,38 @@ describe('Prefer: handling=strict', () => {
     expect([status, headers['preference-applied']]).toEqual([path.includes('/0?') ? 404 : 200, undefined]);
   });
 
-  it.each<[string, string, object, string[], string]>([
-    [
-      'POST',
-      '/v1/pets',
-      aNewPet({ id: 7 }),
-      ['#/id'],
-      'There is no member id: known are name, categoryId, status.',
-    ],
+  it.each<[string, string, object, string]>([
+    ['POST', '/v1/pets', aNewPet({ id: 7 }), 'There is no member id: known are name, categoryId, status.'],
     [
       'POST',
       '/v1/pets?dry=1',
       { nmae: 'Rex', __proto: 1 },
-      ['dry', '#/nmae', '#/__proto', '#/name', '#/categoryId'],
       'There is no query parameter dry. There is no member nmae; did you mean name? There is no member __proto: known are name, categoryId, status. name is missing. categoryId is missing.',
     ],
     [
       'PATCH',
       '/v1/pets/1',
       { Name: 'Rex' },
-      ['#/Name', '#'],
       'There is no member Name; did you mean name? The body must have at least one of name, categoryId, status.',
     ],
     [
       'POST',
       '/v1/baskets',
       { ...EMPTY, best: { 'a/b': 1 }, toys: [{ name: 'a' }, { nam: 'b' }] },
-      ['#/best/a~1b', '#/toys/1/nam', '#/best/name', '#/toys/1/name'],
       'There is no member best.a/b: known are name. There is no member toys.1.nam; did you mean name? best.name is missing. toys.1.name is missing.',
     ],
-  ])('%s %s %j is 400 with a place for each: %j', async (method, path, body, places, message) => {
-    const response = await app.send(method, path, { body, headers: { ...STRICT, accept: PROBLEM } });
-    expectProblem(response, 400, 'validation_failed');
-    const { detail, errors } = response.json;
-    expect(detail).toBe(message);
-    const placeOf = (error: Record<string, string>) => error['pointer'] ?? error['parameter'];
-    expect(errors.map(placeOf)).toEqual(places);
+  ])('%s %s %j is 400: %s', async (method, path, body, message) => {
+    const response = await app.send(method, path, { body, headers: STRICT });
+    expectError(response, 400, 'validation_failed');
+    expect(response.json.message).toBe(message);
   });
 
   it.each([
-    ['?limit=0&colour=red&id=1,2', ['colour', 'limit', 'id']],
-    ['?id%5B%5D=1&limit=x', ['id[]', 'limit']],
-  ])('names the other mistakes of the query %s, too', async (query, parameters) => {
-    const { json } = await app.get(`/v1/pets${query}`, { headers: { ...STRICT, accept: PROBLEM } });
-    expect(json.errors.map(({ parameter }: { parameter: string }) => parameter)).toEqual(parameters);
+    ['?limit=0&colour=red&id=1,2', /^There is no query parameter colour: .* limit must be .* id must be /],
+    ['?id%5B%5D=1&limit=x', /^There is no query parameter id\[\]: .* limit must be /],
+  ])('names the other mistakes of the query %s, too', async (query, message) => {
+    const { json } = await app.get(`/v1/pets${query}`, { headers: STRICT });
+    expect(json.message).toMatch(message);
   });
 
   it.each(['id[]=1', 'id%5b0%5d=1', 'status[]=sold', 'id[0]=1&id[1]=2', 'status[in]=sold'])(
@@ -168,10 +155,10 @@ describe('Prefer: handling=strict', () => {
     expect([status, headers['preference-applied']]).toEqual([200, undefined]);
   });
 
-  it('names the first 100 unknown members, in a message of the documented length', async () => {
+  it('names the first unknown members of 2,000, in a message of the documented length', async () => {
     const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`member${at}`, 1]));
-    const { json } = await app.post('/v1/pets', many, { headers: { ...STRICT, accept: PROBLEM } });
-    expect(json.errors).toHaveLength(100);
-    expect(json.detail.length).toBeLessThanOrEqual(4_096);
+    const { json } = await app.post('/v1/pets', many, { headers: STRICT });
+    expect(json.message).toMatch(/^There is no member member0: .* There is no member member1: /);
+    expect(json.message).toHaveLength(4_096);
   });
 });
