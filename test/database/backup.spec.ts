@@ -217,7 +217,7 @@ describe('a backup', () => {
     expect(await messageOf(restore(target, file))).toMatch(/: restore it with the extension kennels\.$/);
     const { tables, migrated } = await restore(target, file, config);
     expect(tables).toContainEqual({ table: 'pets', rows: 20 });
-    expect(migrated).toContain('ExtensionOwners1795219200013');
+    expect(migrated).toContain('Administration1795219200025');
     expect(await target.query('SELECT name FROM pets WHERE id = 20')).toEqual([{ name: 'Milo the Little' }]);
     expect(await target.query('SELECT name, extension FROM extension_migrations')).toEqual([
       { name: KENNELS, extension: 'kennels' },

@@ -1,10 +1,5 @@
-import { DataSource } from 'typeorm';
 import { ApiKeysService } from '../../src/accounts';
 import { PageQuery } from '../../src/platform/paging/page';
-import {
-  EarlierBans1795219200061,
-  KeyBans1795219200014,
-} from '../../src/platform/database/migrations/platform.migrations';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { until } from '../support/until';
@@ -164,35 +159,6 @@ describe('bans', () => {
     app.clock.advance({ seconds: 10 * 366 * 86_400 });
     await until(async () => !(await rows()).includes('over'));
     expect(await rows()).toContain('on');
-  });
-
-  it('keeps its row in a migration from the columns of earlier versions, and back', async () => {
-    const { id: lifted } = await app.createKey({ account, choice });
-    const runner = app.nest.get(DataSource).createQueryRunner();
-    const migration = new KeyBans1795219200014();
-    const later = new EarlierBans1795219200061();
-    const end = new Date('2126-01-01T00:05:00Z');
-    let found: unknown;
-    // Else the service would save the ban of an earlier test in between.
-    await runner.startTransaction();
-    try {
-      await runner.query('LOCK TABLE api_keys, key_bans');
-      await runner.query('DELETE FROM key_bans');
-      await runner.query(`INSERT INTO key_bans VALUES ($1, $2), ('token 7', $2)`, [id, end]);
-      await later.down(runner);
-      await migration.down(runner);
-      await runner.query(
-        `UPDATE api_keys SET banned_at = now(), banned_until = now(), unbanned_at = now() WHERE id = $1`,
-        [lifted],
-      );
-      await migration.up(runner);
-      await later.up(runner);
-      found = await runner.query('SELECT key_id AS id, banned_until AS until FROM key_bans ORDER BY key_id');
-    } finally {
-      await runner.rollbackTransaction();
-      await runner.release();
-    }
-    expect(found).toEqual([id, 'token 7'].map((each) => ({ id: each, until: end })));
   });
 
   it.each([{ rateLimitBanAfter: 0 }, { rateLimitBanSeconds: 0 }])(

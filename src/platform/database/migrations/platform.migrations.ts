@@ -112,16 +112,18 @@ export class Audit1795219200012 extends SqlMigration {
   override readonly downSql = 'DROP TABLE audit_entries; DROP FUNCTION reject_audit_change()';
 }
 
-/** Earlier versions recorded the statements of each migration. */
-export class ExtensionOwners1795219200013 extends SqlMigration {
-  override readonly upSql = 'ALTER TABLE extension_migrations DROP COLUMN up, DROP COLUMN down';
-  override readonly downSql = `
-    ALTER TABLE extension_migrations
-      ADD COLUMN up jsonb NOT NULL DEFAULT '[]', ADD COLUMN down jsonb NOT NULL DEFAULT '[]'`;
-}
-
-export class KeyBans1795219200014 extends SqlMigration {
+/** A change over HTTP has no user of the system, but the key that made it. Extensions may have keys of their own. */
+export class Administration1795219200025 extends SqlMigration {
+  // Version 1.1.0 reads the bans in api_keys and external_key_bans while both versions run. The version after this one
+  // drops them.
   override readonly upSql = `
+    ALTER TABLE extension_migrations DROP COLUMN up, DROP COLUMN down;
+    -- At most one row: the prefix of all keys that the service accepts, from its first start on.
+    CREATE TABLE deployment (
+      is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
+      key_prefix text NOT NULL
+    );
+    ALTER TABLE accounts ADD COLUMN disabled_at timestamptz;
     CREATE TABLE key_bans (
       -- An id of api_keys, or the text by which the authenticator of a team names a key.
       key_id text PRIMARY KEY,
@@ -131,37 +133,7 @@ export class KeyBans1795219200014 extends SqlMigration {
       SELECT id::text, banned_until FROM api_keys
       WHERE banned_until IS NOT NULL AND banned_at > coalesce(unbanned_at, '-infinity')
       UNION ALL SELECT key_id, banned_until FROM external_key_bans;
-    DROP TABLE external_key_bans;
-    ALTER TABLE api_keys DROP COLUMN banned_at, DROP COLUMN banned_until, DROP COLUMN unbanned_at`;
-  override readonly downSql = `
-    ALTER TABLE api_keys
-      ADD COLUMN banned_at timestamptz, ADD COLUMN banned_until timestamptz, ADD COLUMN unbanned_at timestamptz;
-    CREATE INDEX api_keys_banned_at ON api_keys (banned_at) WHERE banned_at IS NOT NULL;
-    UPDATE api_keys k SET banned_at = least(now(), b.banned_until), banned_until = b.banned_until
-      FROM key_bans b WHERE b.key_id = k.id::text;
-    CREATE TABLE external_key_bans (
-      key_id text PRIMARY KEY, banned_at timestamptz NOT NULL, banned_until timestamptz NOT NULL
-    );
-    INSERT INTO external_key_bans
-      SELECT key_id, least(now(), banned_until), banned_until FROM key_bans b
-      WHERE NOT EXISTS (SELECT FROM api_keys k WHERE k.id::text = b.key_id);
-    DROP TABLE key_bans`;
-}
-
-export class DeploymentAndDisabledAccounts1795219200015 extends SqlMigration {
-  override readonly upSql = `
-    -- At most one row: the prefix of all keys that the service accepts, from its first start on.
-    CREATE TABLE deployment (
-      is_only boolean PRIMARY KEY DEFAULT true CHECK (is_only),
-      key_prefix text NOT NULL
-    );
-    ALTER TABLE accounts ADD COLUMN disabled_at timestamptz`;
-  override readonly downSql = 'DROP TABLE deployment; ALTER TABLE accounts DROP COLUMN disabled_at';
-}
-
-/** A change over HTTP has no user of the system, but the key that made it. */
-export class Administration1795219200025 extends SqlMigration {
-  override readonly upSql = `
+    DROP INDEX api_keys_banned_at;
     ALTER TABLE audit_entries
       ALTER COLUMN os_user DROP NOT NULL,
       ADD COLUMN made_by_key text,
@@ -185,19 +157,19 @@ export class Administration1795219200025 extends SqlMigration {
     ALTER TABLE audit_entries DISABLE TRIGGER audit_entries_append_only;
     UPDATE audit_entries SET os_user = 'key ' || made_by_key WHERE os_user IS NULL;
     ALTER TABLE audit_entries ENABLE TRIGGER audit_entries_append_only;
-    ALTER TABLE audit_entries DROP COLUMN made_by_key, ALTER COLUMN os_user SET NOT NULL`;
-}
-
-/** Version 1.1.0 uses these columns while both versions run. The version after this one drops them. */
-export class EarlierBans1795219200061 extends SqlMigration {
-  override readonly upSql = `
-    ALTER TABLE api_keys ADD banned_at timestamptz, ADD banned_until timestamptz, ADD unbanned_at timestamptz;
-    CREATE TABLE external_key_bans (
-      key_id text PRIMARY KEY, banned_at timestamptz NOT NULL, banned_until timestamptz NOT NULL
-    )`;
-  override readonly downSql = `
-    DROP TABLE external_key_bans;
-    ALTER TABLE api_keys DROP banned_at, DROP banned_until, DROP unbanned_at`;
+    ALTER TABLE audit_entries DROP COLUMN made_by_key, ALTER COLUMN os_user SET NOT NULL;
+    CREATE INDEX api_keys_banned_at ON api_keys (banned_at) WHERE banned_at IS NOT NULL;
+    UPDATE api_keys SET banned_at = NULL, banned_until = NULL, unbanned_at = NULL WHERE banned_at IS NOT NULL;
+    UPDATE api_keys k SET banned_at = least(now(), b.banned_until), banned_until = b.banned_until
+      FROM key_bans b WHERE b.key_id = k.id::text;
+    DELETE FROM external_key_bans;
+    INSERT INTO external_key_bans
+      SELECT key_id, least(now(), banned_until), banned_until FROM key_bans b
+      WHERE NOT EXISTS (SELECT FROM api_keys k WHERE k.id::text = b.key_id);
+    DROP TABLE key_bans, deployment;
+    ALTER TABLE accounts DROP COLUMN disabled_at;
+    ALTER TABLE extension_migrations
+      ADD COLUMN up jsonb NOT NULL DEFAULT '[]', ADD COLUMN down jsonb NOT NULL DEFAULT '[]'`;
 }
 
 /** The migrations that belong to no extension. */
@@ -208,9 +180,5 @@ export const coreMigrations = [
   ExtensionMigrations1795219200006,
   ExternalKeyBans1795219200007,
   Audit1795219200012,
-  ExtensionOwners1795219200013,
-  KeyBans1795219200014,
-  DeploymentAndDisabledAccounts1795219200015,
   Administration1795219200025,
-  EarlierBans1795219200061,
 ] as const;

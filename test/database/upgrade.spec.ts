@@ -1,0 +1,172 @@
+import { DEFAULT_SCOPES } from '../../src/app/store';
+import { createSecret, storedFormOf } from '../../src/accounts/secret';
+import {
+  applyMigrations,
+  inMigrationTransaction,
+  migrate,
+  revert,
+} from '../../src/platform/database/migrate';
+import { startApp, type TestApp } from '../support/app';
+import { createDatabase, type TestDatabase } from '../support/database';
+import { expectError } from '../support/expect-error';
+import { migrations, RELEASED, schemaConfig } from '../support/schema-config';
+
+const PREFIX = 'ask_test_';
+const STAFF = [...DEFAULT_SCOPES, 'pets:manage', 'orders:manage'];
+const PAST = '2026-11-20T12:00:00Z';
+const FUTURE = '2036-11-20T12:00:00Z';
+
+/** The columns that 1.1.0 writes. */
+const KEYS = {
+  staff: { account_id: 2, scopes: STAFF },
+  buyer: { account_id: 3 },
+  replaced: { account_id: 3 },
+  revoked: { account_id: 3, revoked_at: PAST },
+  expired: { account_id: 3, expires_at: PAST },
+  banned: { account_id: 8, banned_at: PAST, banned_until: FUTURE },
+  lifted: { account_id: 8, banned_at: PAST, banned_until: FUTURE, unbanned_at: PAST },
+};
+
+const ROWS = `
+  INSERT INTO accounts (id, name, plan, per_minute, per_day) OVERRIDING SYSTEM VALUE
+  VALUES (2, 'shop', 'business', NULL, NULL), (3, 'buyer', 'pro', NULL, NULL), (8, 'tiny', 'enterprise', 2, 1000);
+  ALTER TABLE accounts ALTER id RESTART WITH 11;
+  INSERT INTO pets (name, category_id, status)
+  SELECT 'Pet ' || n || ' ☃', CASE n WHEN 3 THEN 9007199254740993 ELSE n END,
+    ('{pending,pending,sold,available,available,pending}'::text[])[n] FROM generate_series(1, 6) AS n;
+  INSERT INTO store_orders (account_id, pet_id, status, placed_at, updated_at)
+  SELECT 3, n, ('{placed,approved,delivered,cancelled}'::text[])[n], '${PAST}', '${PAST}' FROM generate_series(1, 4) AS n;
+  DELETE FROM pets WHERE id = 4;
+  -- The response to POST /v1/store/orders with the key order-1.
+  INSERT INTO idempotency_keys VALUES (
+    '\\x64c3cdb556027c5571c1e5fadf910f3e7bb14797c1aee083e9be584baa3270a4',
+    '\\x183faca88aa359c953ce42589dfc6ccb7b32565cdfc01e08bff0aa6ffcaea881', 201, '/v1/store/orders/6',
+    '{"id":6,"petId":6,"status":"placed","placedAt":"${PAST}","updatedAt":"${PAST}"}', '2026-11-21T11:00:00Z');
+  INSERT INTO rate_limit_counters
+  VALUES ('account:8', 1, '2026-11-21T12:01:00Z', 7, '2026-11-22T00:00:00Z');
+  INSERT INTO external_key_bans VALUES ('token 7', '${PAST}', '${FUTURE}');
+  INSERT INTO audit_entries (command, account, details, os_user) VALUES ('keys create', 'shop', 'plan business', 'root')`;
+
+describe('a database of version 1.1.0', () => {
+  let database: TestDatabase;
+  let app: TestApp;
+  const secrets: Record<string, string> = { before: createSecret(PREFIX), leaked: createSecret(PREFIX) };
+  const key = (name: string) => ({ key: secrets[name]! });
+
+  beforeAll(async () => {
+    database = await createDatabase('template0');
+    const released = migrations.filter(({ name }) => RELEASED.includes(name));
+    await inMigrationTransaction(schemaConfig(database.url), (runner) => applyMigrations(released, runner));
+    for (const statement of ROWS.split(';\n')) await database.query(statement);
+    for (const [label, columns] of Object.entries(KEYS)) {
+      const secret = createSecret(PREFIX);
+      secrets[label] = secret;
+      const { secretHash, prefix, lastFour } = storedFormOf(secret, PREFIX);
+      const row = {
+        label,
+        scopes: DEFAULT_SCOPES,
+        prefix,
+        last_four: lastFour,
+        created_at: PAST,
+        ...columns,
+      };
+      const names = Object.keys(row).join();
+      await database.query(
+        `INSERT INTO api_keys (secret_hash, ${names})
+         SELECT $1, ${names} FROM jsonb_populate_record(NULL::api_keys, $2)`,
+        [secretHash, JSON.stringify(row)],
+      );
+    }
+    for (const [name, until] of [
+      ['before', FUTURE],
+      ['leaked', PAST],
+    ] as const) {
+      await database.query(
+        `INSERT INTO rotated_secrets SELECT $1, id, $2 FROM api_keys WHERE label = 'replaced'`,
+        [storedFormOf(secrets[name]!, PREFIX).secretHash, until],
+      );
+    }
+    await migrate(schemaConfig(database.url));
+    app = await startApp({}, { database });
+  });
+  afterAll(() => app.close());
+
+  it('keeps its animals, which are found, counted and changed', async () => {
+    const { json } = await app.get('/v1/pets?limit=10', key('buyer'));
+    expect(json.map(({ id }: { id: number }) => id)).toEqual([1, 2, 3, 5, 6]);
+    const large = await app.get('/v1/pets/3', key('buyer'));
+    expect(large.text).toBe('{"id":3,"name":"Pet 3 ☃","categoryId":9007199254740993,"status":"sold"}');
+    const inventory = await app.get('/v1/store/inventory', key('buyer'));
+    expect(inventory.json).toEqual({ available: 1, pending: 3, sold: 1 });
+    const changed = await app.send('PATCH', '/v1/pets/5', { body: { name: 'Rex' }, ...key('staff') });
+    expect(changed.json).toMatchObject({ id: 5, name: 'Rex' });
+  });
+
+  it('keeps its orders with their accounts, and open ones are approved and cancelled', async () => {
+    const { json } = await app.get('/v1/store/orders?account=buyer', key('staff'));
+    expect(json.map(({ status }: { status: string }) => status)).toEqual([
+      'placed',
+      'approved',
+      'delivered',
+      'cancelled',
+    ]);
+    expect(json[3]).toMatchObject({ petId: 4, account: 'buyer', placedAt: new Date(PAST).toISOString() });
+    const patch = (path: string, status: string, name: string) =>
+      app.send('PATCH', path, { body: { status }, ...key(name) });
+    expect((await patch('/v1/store/orders/1', 'approved', 'staff')).status).toBe(200);
+    expect((await patch('/v1/store/orders/2', 'cancelled', 'staff')).status).toBe(200);
+    expect((await app.get('/v1/pets/2', key('buyer'))).json.status).toBe('available');
+    const ordered = await app.post('/v1/store/orders', { petId: 5 }, key('buyer'));
+    expect(ordered.json).toMatchObject({ id: 5, petId: 5, status: 'placed' });
+  });
+
+  it('keeps its keys, also revoked, expired, rotated and banned ones, with their windows', async () => {
+    const ask = (name: string) => app.get('/v1/pets?limit=1', key(name));
+    for (const name of ['staff', 'buyer', 'replaced', 'before', 'lifted'])
+      expect([name, (await ask(name)).status]).toEqual([name, 200]);
+    expectError(await ask('revoked'), 401, 'revoked_api_key');
+    expectError(await ask('leaked'), 401, 'revoked_api_key');
+    expectError(await ask('expired'), 401, 'expired_api_key');
+    expectError(await ask('banned'), 429, 'api_key_banned');
+    const { limits } = (await app.get('/v1/key', key('lifted'))).json;
+    expect(limits).toMatchObject({
+      minute: { limit: 2, remaining: 0 },
+      day: { limit: 1000, remaining: 992 },
+    });
+  });
+
+  it('repeats the response to an Idempotency-Key of that version', async () => {
+    // It has no `expiresAt`.
+    const options = { headers: { 'idempotency-key': 'order-1' }, isDocumented: false, ...key('buyer') };
+    const replayed = await app.post('/v1/store/orders', '{"petId":6}', options);
+    expect([replayed.status, replayed.headers['idempotent-replayed'], replayed.json.id]).toEqual([
+      201,
+      'true',
+      6,
+    ]);
+  });
+
+  it('can go back to that version, with the bans in its columns', async () => {
+    await app.restart(async () => {
+      const bans = async () => [
+        ...(await database.query(
+          'SELECT label AS id, banned_until AS until FROM api_keys WHERE banned_at > $1',
+          [PAST],
+        )),
+        ...(await database.query('SELECT key_id AS id, banned_until AS until FROM external_key_bans')),
+      ];
+      const config = schemaConfig(database.url);
+      await database.query('DELETE FROM rate_limit_instances');
+      const newer = migrations.map(({ name }) => name).filter((name) => !RELEASED.includes(name));
+      for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
+      const until = new Date(FUTURE);
+      expect(await bans()).toEqual([
+        { id: 'banned', until },
+        { id: 'token 7', until },
+      ]);
+      expect((await migrate(config)).applied).toEqual(newer);
+    });
+    expectError(await app.get('/v1/pets', key('banned')), 429, 'api_key_banned');
+    expect((await app.get('/v1/pets/5', key('buyer'))).json.name).toBe('Rex');
+  });
+});
