@@ -104,10 +104,14 @@ const RENUMBER = `
   FROM (SELECT greatest((SELECT max(id) FROM events), removed_to) >> ${POSITION_BITS} AS newest FROM event_log) AS found
   WHERE cluster <> event_cluster() RETURNING shift`;
 
-/** Deletes the oldest events. The constant LIMIT gives the plan an index (decision 22). */
+/** Deletes the oldest events, by the earlier of two clocks. The constant LIMIT gives the plan an index (decision 22). */
 const REMOVE = `
   WITH oldest AS MATERIALIZED (SELECT id, created_at FROM events ORDER BY id LIMIT 1000),
-    old AS MATERIALIZED (SELECT id FROM oldest WHERE id <= (SELECT max(id) FROM oldest WHERE created_at < $1)),
+    old AS MATERIALIZED (
+      SELECT id FROM oldest WHERE id <= (
+        SELECT max(id) FROM oldest WHERE created_at < least($2, now()) - make_interval(days => $1)
+      )
+    ),
     removed AS (DELETE FROM events WHERE id = ANY (ARRAY(SELECT id FROM old)))
   UPDATE event_log SET removed_to = greatest(removed_to, (SELECT max(id) FROM old))
   WHERE EXISTS (SELECT FROM old) RETURNING removed_to`;
@@ -156,8 +160,8 @@ export class EventsRepository {
     });
   }
 
-  /** Deletes a batch of events from before a time, the oldest first. @returns false if there are none */
-  async removeBefore(time: Date): Promise<boolean> {
-    return (await this.sql.rows(REMOVE, [time])).length > 0;
+  /** Deletes a batch of events that are older than some days, the oldest first. @returns false if there are none */
+  async removeOld(days: number, now: Date): Promise<boolean> {
+    return (await this.sql.rows(REMOVE, [days, now])).length > 0;
   }
 }

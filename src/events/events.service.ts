@@ -4,12 +4,12 @@ import { Registry } from 'prom-client';
 import { AccountsService } from '../accounts';
 import type { Principal } from '../auth';
 import { CONFIG, type ConfigOf } from '../platform/config/config';
-import { AgreedTime } from '../platform/database/agreed-time';
 import { validationFailed } from '../platform/errors/platform.errors';
 import { Page, pageRequestOf } from '../platform/paging/page';
+import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { addScrapedGauge } from '../platform/runtime/scraped-gauge';
-import { DAY_MS, MINUTE_MS } from '../platform/runtime/time';
+import { MINUTE_MS } from '../platform/runtime/time';
 import { EventTypeRegistry } from './event-type-registry';
 import type { Event, ListEventsQuery } from './events.dto';
 import { eventErrors } from './events.errors';
@@ -27,7 +27,7 @@ export class EventsService extends PeriodicWork {
     private readonly events: EventsRepository,
     private readonly types: EventTypeRegistry,
     private readonly accounts: AccountsService,
-    private readonly time: AgreedTime,
+    private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
     registry: Registry,
   ) {
@@ -64,8 +64,9 @@ export class EventsService extends PeriodicWork {
   /** Removes events that are older than EVENTS_RETENTION_DAYS. */
   override async run(): Promise<void> {
     await this.events.prepare();
-    const time = new Date((await this.time.now()) - this.config.eventsRetentionDays * DAY_MS);
-    while (this.hasStarted && !this.isStopping && (await this.events.removeBefore(time)));
+    const now = new Date(this.clock.now());
+    const { eventsRetentionDays: days } = this.config;
+    while (this.hasStarted && !this.isStopping && (await this.events.removeOld(days, now)));
   }
 
   /** Returns events as the key sees them: staff sees the names of the accounts. */

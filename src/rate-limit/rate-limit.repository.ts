@@ -37,7 +37,7 @@ const FIND_OTHERS = `
     DELETE FROM rate_limit_instances WHERE seen_at < clock_timestamp() - interval '1 hour'
   ), ended AS (
     DELETE FROM rate_limit_counters
-    WHERE greatest(minute_ends_at, day_ends_at) < least($2, clock_timestamp()) - interval '1 hour'
+    WHERE greatest(minute_ends_at, day_ends_at) < least($2, now()) - interval '1 hour'
   )
   SELECT count(*)::integer AS others FROM rate_limit_instances
   WHERE id <> $1 AND seen_at > (SELECT seen_at FROM rate_limit_instances WHERE id = $1)`;
@@ -50,7 +50,7 @@ const SAVE_BAN = `
 
 /** Also deletes the bans that have ended by this clock and that of the database. */
 const READ_BANS = `
-  WITH ended AS (DELETE FROM key_bans WHERE banned_until < least($1, clock_timestamp()))
+  WITH ended AS (DELETE FROM key_bans WHERE banned_until < least($1, now()))
   SELECT key_id AS "keyId", (extract(epoch FROM banned_until) * 1000)::float8 AS "bannedUntil"
   FROM key_bans WHERE banned_until > $1`;
 

@@ -1,8 +1,8 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG } from '../platform/config/config';
 import { isUnusable } from '../platform/database/database-errors';
-import { AgreedTime } from '../platform/database/agreed-time';
 import { Sql } from '../platform/database/sql';
+import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { SECOND_MS } from '../platform/runtime/time';
 import { expiryOf, type OrderConfig } from './store-orders.settings';
@@ -16,7 +16,7 @@ export class OrderExpiry extends PeriodicWork {
     private readonly sql: Sql,
     private readonly orders: StoreOrdersRepository,
     private readonly service: StoreOrdersService,
-    private readonly time: AgreedTime,
+    private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: OrderConfig,
   ) {
     super('The cancellation of expired orders', 15 * SECOND_MS);
@@ -28,7 +28,7 @@ export class OrderExpiry extends PeriodicWork {
    * @throws Error if an order cannot be cancelled, after all others
    */
   async run(): Promise<void> {
-    const now = new Date(await this.time.now());
+    const now = new Date(this.clock.now());
     const expiresAt = expiryOf(this.config, now);
     // After a change of the setting to 0 or from 0, and for the orders of earlier versions.
     while ((await this.orders.setExpiry(expiresAt, now)) === MAX_AT_ONCE && !this.isStopping);

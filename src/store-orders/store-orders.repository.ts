@@ -64,12 +64,12 @@ const MAX_CONCURRENT = 100;
 /** The most orders that a transaction changes without a request. */
 export const MAX_AT_ONCE = 100;
 
-/** Skips the orders that a buyer, staff or another instance changes now. */
+/** Skips the orders that a buyer, staff or another instance changes now. A clock that is ahead cancels none too early. */
 const LOCK_EXPIRED: Statement = {
   read,
   text: `
     SELECT ${COLUMNS} FROM store_orders
-    WHERE status = 'placed' AND expires_at <= $1 AND id <> ALL($2::bigint[])
+    WHERE status = 'placed' AND expires_at <= least($1, now()) AND id <> ALL($2::bigint[])
     ORDER BY expires_at LIMIT ${MAX_AT_ONCE} FOR UPDATE SKIP LOCKED`,
 };
 

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { AgreedTime } from '../platform/database/agreed-time';
 import { OutcomeUnknownError } from '../platform/database/database-errors';
 import { COUNTED } from '../platform/routes/request-context';
 import { Clock } from '../platform/runtime/clock';
@@ -26,7 +25,6 @@ export class UsageRecorder extends PeriodicWork {
   constructor(
     private readonly usage: UsageRepository,
     private readonly clock: Clock,
-    private readonly time: AgreedTime,
     private readonly limits: ThrottleGuard,
     private readonly host: HttpAdapterHost,
   ) {
@@ -58,8 +56,7 @@ export class UsageRecorder extends PeriodicWork {
     }
     const today = dateOf(this.clock.now());
     if (today === this.removedOn) return;
-    const first = dateOf((await this.time.now()) - (MAX_DAYS - 1) * DAY_MS);
-    while ((await this.usage.removeBefore(first, REMOVED_AT_ONCE)) > 0 && !this.isStopping);
+    while ((await this.usage.removeOld(today, MAX_DAYS, REMOVED_AT_ONCE)) > 0 && !this.isStopping);
     this.removedOn = today;
   }
 

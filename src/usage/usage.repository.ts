@@ -49,9 +49,11 @@ const READ_ACCOUNT = read(
   'days.date, key_id',
 );
 
+/** By the earlier of two clocks. */
 const REMOVE = `
   DELETE FROM key_usage WHERE (account_id, date, key_id) IN (
-    SELECT account_id, date, key_id FROM key_usage WHERE date < $1 LIMIT $2
+    SELECT account_id, date, key_id FROM key_usage
+    WHERE date <= least($1, (now() AT TIME ZONE 'UTC')::date) - $2::integer LIMIT $3
   ) RETURNING date`;
 
 @Injectable()
@@ -74,8 +76,8 @@ export class UsageRepository {
       : this.sql.rows(READ_ACCOUNT, [from, to, count, accountId]);
   }
 
-  /** Deletes at most `count` days of keys from before a date. @returns their number */
-  async removeBefore(date: string, count: number): Promise<number> {
-    return (await this.sql.rows(REMOVE, [date, count])).length;
+  /** Keeps the last `days` days of keys, and deletes at most `count` of the others. @returns their number */
+  async removeOld(today: string, days: number, count: number): Promise<number> {
+    return (await this.sql.rows(REMOVE, [today, days, count])).length;
   }
 }

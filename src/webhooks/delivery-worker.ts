@@ -2,7 +2,6 @@ import type { Agent } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { Counter, Registry } from 'prom-client';
 import { EventsRepository } from '../events';
-import { AgreedTime } from '../platform/database/agreed-time';
 import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { addScrapedGauge } from '../platform/runtime/scraped-gauge';
@@ -68,7 +67,6 @@ export class DeliveryWorker extends PeriodicWork {
     private readonly eventSender: EventSender,
     private readonly receivers: ReceiverClient,
     private readonly clock: Clock,
-    private readonly time: AgreedTime,
     registry: Registry,
   ) {
     super('The delivery of events to webhooks', TICK_MS);
@@ -196,9 +194,9 @@ export class DeliveryWorker extends PeriodicWork {
     const since = failingSince ?? new Date(now);
     const lastAt = since.getTime() + MAX_FAILING_MS;
     const isOver = now >= lastAt;
-    // Only the owner could make it active again.
-    const isLast =
-      status === GONE || (isOver && (await this.statements.run(() => this.time.now())) >= lastAt);
+    // A wrong clock must not disable a webhook: only its owner could make it active again.
+    const hasPassed = () => this.statements.run(() => this.webhooks.hasPassed(new Date(lastAt)));
+    const isLast = status === GONE || (isOver && (await hasPassed()));
     const pause = Math.min(FIRST_PAUSE_MS * 3 ** attempts * (1 + JITTER * Math.random()), MAX_PAUSE_MS);
     const isRecorded = await this.update(webhook, {
       attempts: attempts + 1,

@@ -206,6 +206,11 @@ export class WebhooksRepository {
     return (await this.entities.update({ id, dueAt }, values)).affected === 1;
   }
 
+  /** True if the time has passed by the clock of the database. */
+  async hasPassed(time: Date): Promise<boolean> {
+    return (await this.sql.rows('SELECT WHERE $1 <= now()', [time])).length > 0;
+  }
+
   async delete({ id }: WebhookEntity, transaction: EntityManager): Promise<void> {
     await this.within(transaction).delete({ id });
   }

@@ -1,6 +1,5 @@
 import { type DynamicModule, Global, Module, type OnApplicationShutdown } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AgreedTime } from './agreed-time';
 import { type DatabaseConfig, dataSourceOptions } from './data-source';
 import { Sql } from './sql';
 
@@ -16,8 +15,8 @@ export class DatabaseModule implements OnApplicationShutdown {
       imports: [
         TypeOrmModule.forRoot({ ...dataSourceOptions(config), autoLoadEntities: true, retryAttempts: 0 }),
       ],
-      providers: [Sql, AgreedTime],
-      exports: [Sql, AgreedTime],
+      providers: [Sql],
+      exports: [Sql],
     };
   }
 

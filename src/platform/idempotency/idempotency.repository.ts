@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { AgreedTime } from '../database/agreed-time';
 import { Sql } from '../database/sql';
+import { Clock } from '../runtime/clock';
 import { PeriodicWork } from '../runtime/periodic-work';
-import { DAY_MS as KEPT_MS, MINUTE_MS } from '../runtime/time';
+import { MINUTE_MS } from '../runtime/time';
 
 const PURGED_AT_ONCE = 1_000;
 
@@ -23,14 +23,15 @@ const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock($1) AS "isGranted"';
 const FIND = `
   SELECT body_hash AS "bodyHash", status, location, answer AS body FROM idempotency_keys WHERE id = $1`;
 
-/** With the later time of both clocks: after a clock that was late is corrected, the row is still young. */
+/** With the time of the database: an instance whose clock is late must not make the row old. */
 const STORE = `
   INSERT INTO idempotency_keys (id, created_at, body_hash, status, location, answer)
-  VALUES ($1, CASE WHEN $7 THEN greatest($2, clock_timestamp()) ELSE $2 END, $3, $4, $5, $6)`;
+  VALUES ($1, now(), $2, $3, $4, $5)`;
 
+/** By the earlier of two clocks. */
 const PURGE = `
   DELETE FROM idempotency_keys WHERE id = ANY (ARRAY(
-    SELECT id FROM idempotency_keys WHERE created_at <= $1 ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED
+    SELECT id FROM idempotency_keys WHERE created_at <= least($1, now()) - interval '24 hours' ORDER BY created_at LIMIT $2 FOR UPDATE SKIP LOCKED
   )) RETURNING true`;
 
 /** The stored responses to requests with an Idempotency-Key. It deletes them after 24 h. */
@@ -38,7 +39,7 @@ const PURGE = `
 export class IdempotencyRepository extends PeriodicWork {
   constructor(
     private readonly sql: Sql,
-    private readonly time: AgreedTime,
+    private readonly clock: Clock,
   ) {
     super('The deletion of old idempotency keys', MINUTE_MS);
   }
@@ -60,15 +61,14 @@ export class IdempotencyRepository extends PeriodicWork {
     return row;
   }
 
-  async store(id: Buffer, now: number, response: StoredResponse, transaction: EntityManager): Promise<void> {
+  async store(id: Buffer, response: StoredResponse, transaction: EntityManager): Promise<void> {
     const { bodyHash, status, location, body } = response;
-    const values = [id, new Date(now), bodyHash, status, location, body, this.time.hasCounterpart];
-    await this.sql.rows(STORE, values, transaction);
+    await this.sql.rows(STORE, [id, bodyHash, status, location, body], transaction);
   }
 
   /** Deletes old responses in short transactions. Several instances may do so concurrently. */
   async run(): Promise<void> {
-    const batch = [new Date((await this.time.now()) - KEPT_MS), PURGED_AT_ONCE];
+    const batch = [new Date(this.clock.now()), PURGED_AT_ONCE];
     while ((await this.sql.rows(PURGE, batch)).length === PURGED_AT_ONCE && !this.isStopping);
   }
 }

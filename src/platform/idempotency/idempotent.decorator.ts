@@ -20,7 +20,6 @@ import { type ApiError, JSON_TYPE } from '../errors/api-error';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
 import { addParameterFacts } from '../routes/route-facts';
 import { setLocation, urlOf } from '../routes/resource-url';
-import { Clock } from '../runtime/clock';
 import { IdempotencyRepository, type StoredResponse } from './idempotency.repository';
 
 const MAX_LENGTH = 255;
@@ -63,7 +62,6 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
   constructor(
     private readonly sql: Sql,
     private readonly keys: IdempotencyRepository,
-    private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -102,7 +100,7 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
         const isSuccess = response.status >= 200 && response.status < 300;
         // The database must not have a secret.
         const stored = secretOf === undefined ? response : { ...response, body: '' };
-        if (isSuccess) await this.keys.store(id, this.clock.now(), stored, transaction);
+        if (isSuccess) await this.keys.store(id, stored, transaction);
         return { ...response, isReplay: false };
       });
       if (isReplay) reply.code(status).header('Idempotent-Replayed', 'true');
