@@ -8,9 +8,8 @@ import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import type { HttpResponse } from '../support/http';
 import { lockWaits } from '../support/lock-waits';
-import type { Rejection } from '../support/module-operations';
 import { createPatientDatabase } from '../support/patience';
-import { rejections } from '../support/rejections';
+import { type Rejection, rejections } from '../support/rejections';
 import { until } from '../support/until';
 import { withoutTable } from '../support/without-table';
 

@@ -3,7 +3,9 @@ import type { TestApp } from './app';
 import { aNewPet } from './factories';
 import type { HttpResponse } from './http';
 import { linksOf } from './links';
-import type { Rejection } from './module-operations';
+
+/** A request that gets this status and code. */
+export type Rejection = readonly [status: number, code: string, ask: (app: TestApp) => Promise<HttpResponse>];
 
 const REX = { name: 'Rex', categoryId: 1 };
 
