@@ -66,7 +66,6 @@ export class PetFile {
   constructor(
     readonly path: string,
     private readonly format: PetFormat,
-    private readonly areIdsNew: boolean,
     private readonly onProgress: (share: number) => void,
   ) {}
 
@@ -130,10 +129,7 @@ export class PetFile {
       if (given === undefined) return '';
       // CSV has only texts, as a query has.
       const type = isCsv ? 'query' : 'body';
-      const read = await this.pipe.transform(given, {
-        type,
-        metatype: this.areIdsNew ? NewPet : ExportedPet,
-      });
+      const read = await this.pipe.transform(given, { type, metatype: ExportedPet });
       // The pipe has made it.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const pet = read as ExportedPet;

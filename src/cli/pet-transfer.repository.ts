@@ -3,7 +3,7 @@ import { type FileHandle, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { type Client, escapeLiteral } from 'pg';
+import type { Client } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { NEW_PET_COLUMNS, PET_COLUMNS } from '../pets';
 import { recordAudit } from '../platform/database/audit';
@@ -41,34 +41,21 @@ export async function inOwnTransaction<T>(
   }
 }
 
-/** Reads all animals, or those that searchPets finds for `q`, in the order of their ids. @returns their number */
+/** Reads all animals in the order of their ids. @returns their number */
 export function exportPets(
   databaseUrl: string,
   format: PetFormat,
-  q: string | undefined,
   write: (text: AsyncIterable<Buffer>) => Promise<unknown>,
   onProgress: (share: number) => void,
 ): Promise<number> {
   return inOwnTransaction(databaseUrl, async (client) => {
-    const found = q === undefined ? 'FROM pets' : `FROM pets WHERE ${await conditionOf(client, q)}`;
-    const { rows } = await client.query<{ count: number }>(`SELECT count(*)::float8 AS count ${found}`);
-    const copy = client.query(copyTo(EXPORT[format](`SELECT ${PET_COLUMNS} ${found} ORDER BY id`)));
+    const { rows } = await client.query<{ count: number }>('SELECT count(*)::float8 AS count FROM pets');
+    const copy = client.query(copyTo(EXPORT[format](`SELECT ${PET_COLUMNS} FROM pets ORDER BY id`)));
     await write(countLines(copy, (lines) => onProgress(lines / (rows[0]?.count ?? lines))));
     // The number of rows arrives before the response to the next query.
     await client.query('');
     return copy.rowCount;
   });
-}
-
-/** Writes the words of a search as a condition: COPY has no parameters. @throws UserError if there are none */
-async function conditionOf(client: Client, q: string): Promise<string> {
-  const { rows } = await client.query<{ text: string }>('SELECT btrim(pet_search_text($1)) AS text', [q]);
-  if (!rows[0]?.text) throw new UserError('--q needs a letter or a digit.');
-  return rows[0].text
-    .split(' ')
-    .map((word, at, { length }) => ` ${word}${at < length - 1 ? ' ' : ''}`)
-    .map((text) => `strpos(pet_search_text(name), ${escapeLiteral(text)}) > 0`)
-    .join(' AND ');
 }
 
 /**
@@ -136,7 +123,7 @@ async function requireNoPets(client: Client): Promise<void> {
   const { rowCount } = await client.query('SELECT FROM pets LIMIT 1');
   if (!rowCount) return;
   throw new UserError(
-    'The file has ids, and the store has animals: add --new-ids, or import into a store without animals.',
+    'The file has ids, and the store has animals. Remove the ids, or import into a store without animals.',
   );
 }
 

@@ -11,10 +11,8 @@ import { withProgressBar } from './progress-bar';
 interface Options {
   readonly format?: PetFormat;
   readonly force?: true;
-  readonly q?: string;
   readonly json?: true;
   readonly dryRun?: true;
-  readonly newIds?: true;
 }
 
 export function addPetsCommands(pets: OutputCommand, context: CommandContext): void {
@@ -22,9 +20,8 @@ export function addPetsCommands(pets: OutputCommand, context: CommandContext): v
     .command('export [file]')
     .description('write animals to a file or to standard output; the service may run')
     .addOption(formatOption('default: by the ending of the file, else jsonl'))
-    .option('--q <words>', 'only animals whose name has these words, the last one possibly as a beginning')
     .option('--force', 'replace an existing file')
-    .prints(async (name: string | undefined, { json, force, q, ...options }: Options, command: Command) => {
+    .prints(async (name: string | undefined, { json, force, ...options }: Options, command: Command) => {
       if (name === undefined && json) command.error('error: --json needs a file for the animals.');
       const format = formatOf(name, options) ?? 'jsonl';
       const file = name === undefined ? undefined : resolve(name);
@@ -36,7 +33,7 @@ export function addPetsCommands(pets: OutputCommand, context: CommandContext): v
       // On a terminal the bar would be between the animals.
       const isBar = file !== undefined || !process.stdout.isTTY;
       const animals = await context.withSchema(({ databaseUrl }) =>
-        withProgressBar((show) => exportPets(databaseUrl, format, q, write, isBar ? show : () => undefined)),
+        withProgressBar((show) => exportPets(databaseUrl, format, write, isBar ? show : () => undefined)),
       );
       if (file === undefined) return undefined;
       return { json: { file, format, animals }, text: `Wrote ${named(animals)} to ${file}.` };
@@ -46,7 +43,6 @@ export function addPetsCommands(pets: OutputCommand, context: CommandContext): v
     .description('add the animals of a file (- for standard input), all or none; the service may run')
     .addOption(formatOption('default: by the ending of the file'))
     .option('--dry-run', 'only check the file')
-    .option('--new-ids', 'ignore the ids of the file; without it a store without animals keeps them')
     .prints((name: string, options: Options, command: Command) => {
       const format = formatOf(name, options);
       if (!format) command.error('error: The file must end with .csv or .jsonl. Otherwise add --format.');
@@ -55,7 +51,6 @@ export function addPetsCommands(pets: OutputCommand, context: CommandContext): v
           const file = new PetFile(
             name === '-' ? '/dev/stdin' : resolve(name),
             format,
-            options.newIds === true,
             // The database takes the second half of the time.
             (share) => show(options.dryRun ? share : share / 2),
           );

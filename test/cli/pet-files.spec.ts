@@ -144,7 +144,7 @@ describe('a file of animals', () => {
   async function read(text: string | Buffer, format: PetFormat = 'csv') {
     const path = join(folder, 'pets');
     writeFileSync(path, text);
-    const file = new PetFile(path, format, false, () => undefined);
+    const file = new PetFile(path, format, () => undefined);
     let rows = '';
     for await (const each of file.rows()) rows += each;
     return { rows, problems: file.problems.map(({ line, problems }) => `${line}: ${problems.join(', ')}`) };

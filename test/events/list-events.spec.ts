@@ -1,4 +1,4 @@
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createStore } from '../../src/app/store';
@@ -65,11 +65,11 @@ describe('GET /v1/events (listEvents)', () => {
     const responses = [await update(path, sent), await app.post('/v1/pets', sent), await app.get(path)];
     responses.push(await app.post('/v1/pets/batch', { items: [sent] }));
     const file = join(tmpdir(), `members-${process.pid}.csv`);
-    for (const args of [
-      ['export', file],
-      ['import', file, '--new-ids'],
-    ])
-      await runCli(['pets', ...args], { DATABASE_URL: app.database.url });
+    const run = (command: string) => runCli(['pets', command, file], { DATABASE_URL: app.database.url });
+    await run('export');
+    // A store with animals gives new ids.
+    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/^[^,]*,/gm, ''));
+    await run('import');
     rmSync(file);
     for (const query of ['?limit=20', `/search?q=${name}`, `/search?q=${name}&categoryId=${sent.categoryId}`])
       responses.push(await app.get(`/v1/pets${query}`));
