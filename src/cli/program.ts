@@ -13,7 +13,6 @@ import { OutputCommand, printable, watchOutput } from './output';
 import { addPetsCommands } from './pets.commands';
 import { addSeedCommand } from './seed.command';
 import { addUsageCommand } from './usage.command';
-import { addWebhooksCommands } from './webhooks.commands';
 
 const FAILED = 1;
 const WRONG_USAGE = 2;
@@ -48,7 +47,7 @@ export function createProgram(
 ): OutputCommand {
   const program = new OutputCommand('animal-store')
     .description(
-      'Manages accounts, API keys, webhooks, the database and sample animals of an Animal Store. Works while the service runs.',
+      'Manages accounts, API keys, the database and sample animals of an Animal Store. Works while the service runs.',
     )
     .version(version)
     .exitOverride()
@@ -60,7 +59,6 @@ export function createProgram(
     .action(() => startAnimalStore({ extensions }));
   addKeysCommands(program.command('keys').description('manage API keys'), context);
   addAccountsCommands(program.command('accounts').description('manage accounts and their plans'), context);
-  addWebhooksCommands(program.command('webhooks').description('list and remove webhooks'), context);
   addDbCommands(program.command('db').description('migrate, back up and restore the database'), context);
   addAuditCommands(program.command('audit').description('show administrative changes'), context);
   addUsageCommand(program.command('usage'), context);

@@ -1,2 +1,1 @@
-export { AccountWebhooks, typesText } from './account-webhooks';
-export { AccountWebhooksModule, WebhooksModule } from './webhooks.module';
+export { WebhooksModule } from './webhooks.module';

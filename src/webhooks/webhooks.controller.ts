@@ -5,7 +5,6 @@ import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
 import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
 import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
 import { PathId } from '../platform/validation/int64';
-import { AccountWebhooks } from './account-webhooks';
 import { MAX_ATTEMPTS } from './attempts.repository';
 import {
   Delivery,
@@ -27,10 +26,7 @@ const scope = webhookScopes.manage;
 
 @Controller('webhooks')
 export class WebhooksController {
-  constructor(
-    private readonly webhooks: WebhooksService,
-    private readonly ofAccounts: AccountWebhooks,
-  ) {}
+  constructor(private readonly webhooks: WebhooksService) {}
 
   @Get()
   @RequireScopeFor('account', ADMIN_SCOPE)
@@ -43,7 +39,7 @@ export class WebhooksController {
     returns: [200, [Webhook], 'A page of webhooks in the order of `sort`. `Link` has the next page.'],
   })
   listWebhooks(@CurrentPrincipal() principal: Principal, @Query() query: ListWebhooksQuery) {
-    return this.ofAccounts.listPage(principal, query);
+    return this.webhooks.list(principal, query);
   }
 
   @Post()
@@ -109,7 +105,7 @@ export class WebhooksController {
     @WebhookId() id: bigint,
     @IfMatch(Webhook) precondition: Precondition<Webhook>,
   ) {
-    return this.ofAccounts.remove(id, principal, precondition);
+    return this.webhooks.remove(principal, id, precondition);
   }
 
   @Post(':webhookId/test')

@@ -1,9 +1,7 @@
-import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountsModule } from '../accounts';
 import { EventsModule } from '../events';
 import { StoreExtension } from '../platform/extension/extension';
-import { AccountWebhooks } from './account-webhooks';
 import { AttemptsRepository } from './attempts.repository';
 import { DeliveryWorker } from './delivery-worker';
 import { EventSender } from './event-sender';
@@ -16,22 +14,21 @@ import { webhookScopes } from './webhooks.scopes';
 import { WebhooksService } from './webhooks.service';
 import { webhookSettings } from './webhooks.settings';
 
-/** Lists and removes webhooks, for HTTP and for the command line. */
-@Module({
-  imports: [TypeOrmModule.forFeature([WebhookEntity]), AccountsModule],
-  providers: [AccountWebhooks, WebhooksRepository],
-  exports: [AccountWebhooks, WebhooksRepository],
-})
-export class AccountWebhooksModule {}
-
 @StoreExtension({
   name: 'webhooks',
   migrations: webhooksMigrations,
   scopes: Object.values(webhookScopes),
   tags: { webhooks: 'Receivers of events, to which the service sends what happened to animals and orders.' },
   settings: webhookSettings,
-  imports: [AccountWebhooksModule, EventsModule],
+  imports: [TypeOrmModule.forFeature([WebhookEntity]), AccountsModule, EventsModule],
   controllers: [WebhooksController],
-  providers: [AttemptsRepository, DeliveryWorker, EventSender, ReceiverClient, WebhooksService],
+  providers: [
+    AttemptsRepository,
+    DeliveryWorker,
+    EventSender,
+    ReceiverClient,
+    WebhooksRepository,
+    WebhooksService,
+  ],
 })
 export class WebhooksModule {}

@@ -190,11 +190,6 @@ export class WebhooksRepository {
     return this.within(transaction).findOne({ where, lock: { mode: 'pessimistic_write' } });
   }
 
-  /** Lists webhooks, by default all. */
-  list(where: FindOptionsWhere<WebhookEntity> = {}): Promise<WebhookEntity[]> {
-    return this.entities.find({ where, order: { id: 'ASC' } });
-  }
-
   /** Changes a webhook that the transaction has locked. @returns it as it is then */
   async update({ id }: WebhookEntity, values: WebhookValues, transaction: EntityManager) {
     await this.within(transaction).update({ id }, values);

@@ -1,14 +1,17 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { AccountsService } from '../accounts';
 import type { Principal } from '../auth';
 import { type eventSettings, EventsRepository, EventTypeRegistry } from '../events';
 import { CONFIG, type ConfigOf } from '../platform/config/config';
+import { recordAudit } from '../platform/database/audit';
 import { Sql } from '../platform/database/sql';
 import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
 import { validationFailed } from '../platform/errors/platform.errors';
+import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
+import type { Page } from '../platform/paging/page';
 import { Clock } from '../platform/runtime/clock';
 import { DAY_MS, SECOND_MS } from '../platform/runtime/time';
-import { AccountWebhooks, shown } from './account-webhooks';
 import { AttemptsRepository } from './attempts.repository';
 import { EventSender } from './event-sender';
 import type { WebhookEntity } from './webhook.entity';
@@ -16,6 +19,7 @@ import { type Outcome, ReceiverClient } from './receiver-client';
 import { createSecret, printSecret, replacedSecrets } from './webhook-secrets';
 import type {
   Delivery,
+  ListWebhooksQuery,
   NewWebhook,
   Webhook,
   WebhookRotation,
@@ -24,14 +28,19 @@ import type {
   WebhookWithSecret,
 } from './webhooks.dto';
 import { webhookErrors } from './webhooks.errors';
-import { WebhooksRepository, type WebhookValues } from './webhooks.repository';
+import {
+  type ShownColumns,
+  webhookPages,
+  WebhooksRepository,
+  type WebhookValues,
+} from './webhooks.repository';
 
 @Injectable()
 export class WebhooksService {
   constructor(
     private readonly sql: Sql,
     private readonly webhooks: WebhooksRepository,
-    private readonly ofAccounts: AccountWebhooks,
+    private readonly accounts: AccountsService,
     private readonly events: EventsRepository,
     private readonly types: EventTypeRegistry,
     private readonly eventSender: EventSender,
@@ -40,6 +49,17 @@ export class WebhooksService {
     private readonly attempts: AttemptsRepository,
     @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
   ) {}
+
+  /** Lists a page of the webhooks of the caller's account, or of `?account=`. @throws ApiError `invalid_cursor` */
+  async list(principal: Principal, query: ListWebhooksQuery): Promise<Page<Webhook>> {
+    const accountId = await this.accounts.idOfListed(principal.accountId, query.account);
+    const page = await webhookPages.list(this.sql, query, { accountId });
+    if (query.account === undefined) return page.with(page.items.map(shown));
+    const names = await this.accounts.namesOf(page.items.map((each) => each.accountId));
+    return page.with(
+      page.items.map((each) => Object.assign(shown(each), { account: names.get(each.accountId) ?? '' })),
+    );
+  }
 
   /** @throws ApiError `validation_failed`, `insufficient_scope`, `too_many_webhooks` */
   create(
@@ -63,7 +83,7 @@ export class WebhooksService {
     return this.sql.transaction(async (transaction) => {
       const created = await this.webhooks.insert(values, transaction);
       if (!created) throw webhookErrors.too_many_webhooks();
-      await this.ofAccounts.record('create', created, principal.keyId, transaction);
+      await this.record('create', created, principal.keyId, transaction);
       return Object.assign(shown(created), { secret: printSecret(secret) });
     }, outer);
   }
@@ -163,6 +183,23 @@ export class WebhooksService {
     return Object.assign(webhook, { secret: printSecret(secret) });
   }
 
+  /**
+   * Removes a webhook of the key's account; for a key with `admin`, of any account.
+   *
+   * @throws ApiError `webhook_not_found`, `precondition_failed`
+   */
+  remove({ accountId, keyId, scopes }: Principal, id: bigint, precondition: Precondition<Webhook>) {
+    const key = scopes.includes(ADMIN_SCOPE) ? { id } : { id, accountId };
+    return this.sql.transaction(async (transaction) => {
+      const known = await this.webhooks.lock(key, transaction);
+      if (!known && precondition.isGiven) return;
+      const webhook = found(known);
+      precondition(shown(webhook));
+      await this.webhooks.delete(webhook, transaction);
+      await this.record('remove', webhook, keyId, transaction);
+    });
+  }
+
   /** Changes a webhook and records it. Values with its `updatedAt` repeat a change. */
   private change(
     change: string,
@@ -176,10 +213,22 @@ export class WebhooksService {
       const values = await valuesOf(previous, transaction);
       const dated = { updatedAt: new Date(this.clock.now()), ...values };
       const changed = await this.webhooks.update(previous, dated, transaction);
-      if (values.updatedAt !== previous.updatedAt)
-        await this.ofAccounts.record(change, changed, keyId, transaction);
+      if (values.updatedAt !== previous.updatedAt) await this.record(change, changed, keyId, transaction);
       return shown(changed);
     }, outer);
+  }
+
+  /** Records a change in its transaction. The query of a URL may be a secret. */
+  private async record(change: string, webhook: ShownColumns, key: string, transaction: EntityManager) {
+    const { id, types, status } = shown(webhook);
+    const { origin, pathname } = new URL(webhook.url);
+    const names = await this.accounts.namesOf([webhook.accountId], transaction);
+    await recordAudit(transaction, {
+      command: `webhooks ${change}`,
+      account: names.get(webhook.accountId),
+      details: `webhook ${id}, url ${origin}${pathname}, types ${typesText(types)}, status ${status}`,
+      madeByKey: key,
+    });
   }
 
   private async find(key: Pick<WebhookEntity, 'accountId' | 'id'>): Promise<WebhookEntity> {
@@ -210,4 +259,26 @@ export class WebhooksService {
 function found(webhook: WebhookEntity | null): WebhookEntity {
   if (!webhook) throw webhookErrors.webhook_not_found();
   return webhook;
+}
+
+function typesText(types: Webhook['types']): string {
+  return types ? types.join(', ') || 'none' : 'all';
+}
+
+/** Returns a webhook as clients see it. */
+function shown({ id, url, types, lastError, ...webhook }: ShownColumns): Webhook {
+  const { createdAt, updatedAt, attempts, disabledAt, dueAt, lastDeliveryAt, waitingSince } = webhook;
+  const status = disabledAt ? 'disabled' : attempts > 0 ? 'failing' : 'active';
+  return {
+    id,
+    url,
+    types,
+    status,
+    createdAt: createdAt.toISOString(),
+    updatedAt: updatedAt.toISOString(),
+    lastDeliveryAt: lastDeliveryAt?.toISOString() ?? null,
+    lastError,
+    waitingSince: waitingSince?.toISOString() ?? null,
+    nextAttemptAt: status === 'failing' ? dueAt.toISOString() : null,
+  };
 }

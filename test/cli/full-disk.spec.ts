@@ -26,8 +26,6 @@ const COMMANDS: Readonly<Record<string, string>> = {
   'accounts disable': 'acme',
   'accounts enable': 'acme',
   'audit list': '',
-  'webhooks list': '',
-  'webhooks remove': 'WEBHOOK --yes',
   usage: '',
   seed: '--pets 1',
   'pets export': '',
@@ -85,7 +83,6 @@ describe('a command whose standard output is on a full disk', () => {
       ID: (await app.createKey()).id,
       FILE: join(folder.path, 'backup'),
       PETS: join(folder.path, 'pets.jsonl'),
-      WEBHOOK: String((await app.post('/v1/webhooks', { url: 'https://shop.example' })).json.id),
     };
     writeFileSync(values['PETS']!, `${JSON.stringify(aNewPet())}\n`);
     const runs = Object.entries(COMMANDS).flatMap(([name, given]) => {
