@@ -5,12 +5,12 @@ const SECRET_BYTES = 32;
 /** More signatures would make a header that receivers reject. */
 const MAX_REPLACED = 10;
 
-/** Lists the replaced secrets of a webhook as `olderSecrets` has them. */
-export function replacedSecrets(webhook: WebhookEntity): WebhookEntity['olderSecrets'] {
-  const { previousSecret, previousSecretUntil, olderSecrets } = webhook;
-  if (!previousSecret || !previousSecretUntil) return olderSecrets;
-  const newest = [previousSecret.toString('base64'), previousSecretUntil.toISOString()] as const;
-  return [newest, ...olderSecrets].slice(0, MAX_REPLACED);
+/** Lists the replaced secrets of a webhook when its secret is replaced, too, which signs until a time. */
+export function replaceSecret({ secret, replacedSecrets }: WebhookEntity, until: Date) {
+  return [[secret.toString('base64'), until.toISOString()] as const, ...replacedSecrets].slice(
+    0,
+    MAX_REPLACED,
+  );
 }
 
 /** Makes a secret, as it is stored. */
@@ -25,7 +25,7 @@ export function printSecret(secret: Buffer): string {
 
 /** Signs a message by Standard Webhooks with each secret in force. */
 export function sign(webhook: WebhookEntity, now: number, message: string): string {
-  const replaced = replacedSecrets(webhook).filter(([, until]) => Date.parse(until) > now);
+  const replaced = webhook.replacedSecrets.filter(([, until]) => Date.parse(until) > now);
   return [webhook.secret, ...replaced.map(([secret]) => Buffer.from(secret, 'base64'))]
     .map((secret) => `v1,${createHmac('sha256', secret).update(message).digest('base64')}`)
     .join(' ');

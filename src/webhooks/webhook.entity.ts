@@ -25,19 +25,12 @@ export class WebhookEntity {
   @Column({ type: 'text', array: true, nullable: true })
   readonly types!: TypeFilter;
 
-  /** As `WebhookSecrets` writes it. */
   @Column({ type: 'bytea' })
   readonly secret!: Buffer;
 
-  @Column({ type: 'bytea', name: 'previous_secret', nullable: true })
-  readonly previousSecret!: Buffer | null;
-
-  @Column({ type: 'timestamptz', name: 'previous_secret_until', nullable: true })
-  readonly previousSecretUntil!: Date | null;
-
-  /** Those before the previous one, the newest first: base64 and the end of their grace period. */
-  @Column({ type: 'jsonb', name: 'older_secrets', default: [] })
-  readonly olderSecrets!: readonly (readonly [secret: string, until: string])[];
+  /** The newest first: base64 and the end of their grace period. */
+  @Column({ type: 'jsonb', name: 'replaced_secrets', default: [] })
+  readonly replacedSecrets!: readonly (readonly [secret: string, until: string])[];
 
   @Column({ type: 'timestamptz', name: 'created_at' })
   readonly createdAt!: Date;

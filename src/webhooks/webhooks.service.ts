@@ -16,7 +16,7 @@ import { AttemptsRepository } from './attempts.repository';
 import { EventSender } from './event-sender';
 import type { WebhookEntity } from './webhook.entity';
 import { type Outcome, ReceiverClient } from './receiver-client';
-import { createSecret, printSecret, replacedSecrets } from './webhook-secrets';
+import { createSecret, printSecret, replaceSecret } from './webhook-secrets';
 import type {
   Delivery,
   ListWebhooksQuery,
@@ -176,9 +176,7 @@ export class WebhooksService {
     const secret = createSecret();
     const webhook = await this.change('rotate', principal, id, outer, (previous) => ({
       secret,
-      previousSecret: previous.secret,
-      previousSecretUntil: new Date(this.clock.now() + graceSeconds * SECOND_MS),
-      olderSecrets: replacedSecrets(previous),
+      replacedSecrets: replaceSecret(previous, new Date(this.clock.now() + graceSeconds * SECOND_MS)),
     }));
     return Object.assign(webhook, { secret: printSecret(secret) });
   }

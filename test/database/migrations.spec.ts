@@ -4,7 +4,7 @@ import type { Extension } from '../../src/platform/extension/extension';
 import { kennels, Kennels1795300000000 } from '../modules/support/kennels.extension';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { lockWaits } from '../support/lock-waits';
-import { migrations, RELEASED, schemaConfig } from '../support/schema-config';
+import { migrations, schemaConfig } from '../support/schema-config';
 import { until } from '../support/until';
 import { configWith, extensionOf, migrationOf } from './support/extensions';
 import { messageOf } from './support/backups';
@@ -80,27 +80,6 @@ describe('migrations', () => {
       'done',
       [{ timeout: '0' }],
     ]);
-  });
-
-  it('continue in a database of version 1.1.0, which has the statements of each migration of an extension', async () => {
-    const config = configWith(database.url, kennels);
-    const newer = migrations.map(({ name }) => name).filter((name) => !RELEASED.includes(name));
-    for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
-    await database.query(`
-      CREATE TABLE kennels (name text NOT NULL);
-      INSERT INTO kennels VALUES ('North');
-      INSERT INTO migrations (timestamp, name) VALUES (1795300000000, '${KENNELS}');
-      INSERT INTO extension_migrations VALUES ('${KENNELS}', 'kennels', '[{"text": "CREATE …"}]', '[{"text": "DROP …"}]')`);
-    expect(await migrate(schemaConfig(database.url))).toEqual({
-      applied: newer,
-      removed: ['kennels'],
-    });
-    expect(await migrate(config)).toEqual({ applied: [], removed: [] });
-    expect(await database.query('SELECT name FROM kennels')).toEqual([{ name: 'North' }]);
-    expect(await revert(config, 'kennels')).toEqual([KENNELS]);
-    const names = migrations.map(({ name }) => name);
-    for (const name of names.toReversed()) expect(await revert(config)).toEqual([name]);
-    expect(await tables()).toEqual(['migrations']);
   });
 });
 

@@ -8,8 +8,7 @@ export class Webhooks1795219200031 extends SqlMigration {
       url text NOT NULL,
       types text[],
       secret bytea NOT NULL,
-      previous_secret bytea,
-      previous_secret_until timestamptz,
+      replaced_secrets jsonb NOT NULL DEFAULT '[]',
       created_at timestamptz NOT NULL,
       updated_at timestamptz NOT NULL,
       position bigint NOT NULL,
@@ -19,7 +18,6 @@ export class Webhooks1795219200031 extends SqlMigration {
       disabled_at timestamptz,
       last_delivery_at timestamptz,
       last_error text,
-      older_secrets jsonb NOT NULL DEFAULT '[]',
       -- True while it has nothing to deliver.
       is_idle boolean NOT NULL DEFAULT false,
       waiting_since timestamptz,
