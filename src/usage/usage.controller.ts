@@ -1,4 +1,5 @@
 import { Controller, Get, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { ANY_KEY } from '../platform/api-docs/required-scopes';
@@ -7,6 +8,7 @@ import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
 import { KeyUsage, UsageQuery } from './usage.dto';
 import { MAX_ROWS, UsageService } from './usage.service';
 
+@ApiTags('usage')
 @Controller('usage')
 export class UsageController {
   constructor(private readonly usage: UsageService) {}

@@ -1,5 +1,6 @@
 import { type DynamicModule, Module, type ModuleMetadata, SetMetadata, type Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import { ApiTags } from '@nestjs/swagger';
 import type { MigrationInterface } from 'typeorm';
 import type { Config, Settings } from '../config/config';
 import type { DefinedError } from '../errors/define-errors';
@@ -54,7 +55,10 @@ export type ExtensionModule = Type | Extension;
 
 const EXTENSION = 'animal-store:extension';
 
-/** Declares the module of an extension: the members of Nest's `@Module`, and the facts of the extension. */
+/**
+ * Declares the module of an extension: the members of Nest's `@Module`, and the facts of the extension. If it has one tag,
+ * the operations of its controllers get it.
+ */
 export function StoreExtension({
   imports = [],
   controllers = [],
@@ -65,6 +69,8 @@ export function StoreExtension({
   return (target) => {
     Module({ imports, controllers, providers, exports })(target);
     SetMetadata(EXTENSION, facts)(target);
+    const tags = Object.keys(facts.tags ?? {});
+    if (tags.length === 1) for (const each of controllers) ApiTags(...tags)(each);
   };
 }
 

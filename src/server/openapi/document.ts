@@ -1,15 +1,14 @@
 import type { INestApplication } from '@nestjs/common';
-import type { OpenAPIObject, PathItemObject, ServerObject } from '@nestjs/swagger';
+import { type OpenAPIObject, type ServerObject, SwaggerModule } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
 import { stringify } from 'lossless-json';
 import { type Config, siteOf } from '../../platform/config/config';
 import { ERROR_SCHEMAS } from '../../platform/errors/error.schemas';
-import type { ChosenExtension } from '../../platform/extension/extension';
+import type { EventTypes, Extension } from '../../platform/extension/extension';
 import { MAX_ITEMS } from '../../platform/paging/page';
-import { type Codes, codesOf, operationsOf } from './codes';
+import { type Codes, codesOf } from './codes';
 import { completeEvents } from './event-schemas';
-import { documentsOf } from './extension-documents';
 import { completeResponses } from './responses';
 import { completeSchemas } from './schemas';
 
@@ -36,7 +35,7 @@ const EXACT_SCHEMA = DUMP_SCHEMA.withTags({
 
 /**
  * Creates the OpenAPI document from the controllers, the DTO classes and the tables of codes and headers. Its paths are
- * relative to the base URL. An operation without a tag gets the tag of its extension, if there is only one.
+ * relative to the base URL.
  *
  * @param added the codes of every operation besides the platform's
  * @param planTable the plans with their limits, as a Markdown table
@@ -45,7 +44,7 @@ const EXACT_SCHEMA = DUMP_SCHEMA.withTags({
 export function createDocument(
   app: INestApplication,
   config: Config,
-  extensions: readonly ChosenExtension[],
+  extensions: readonly Extension[],
   added: Codes,
   planTable: string,
 ): { readonly outline: OpenAPIObject; readonly complete: () => OpenAPIObject } {
@@ -71,19 +70,18 @@ export function createDocument(
       Object.entries(tags).map(([name, text]) => ({ name, description: text })),
     ),
   };
-  const documents = documentsOf(app, extensions, basis);
-  for (const { extension, paths } of documents) addTag(paths, Object.keys(extension.tags ?? {}));
+  const events: EventTypes = Object.assign({}, ...extensions.map((each) => each.events));
+  const document = SwaggerModule.createDocument(app, basis, {
+    extraModels: Object.values(events).map(({ data }) => data),
+    autoTagControllers: false,
+  });
   // A document completes its own copy.
-  const schemas: (typeof documents)[number]['schemas'] = Object.assign(
-    {},
-    ...documents.map((each) => each.schemas),
-    structuredClone(ERROR_SCHEMAS),
-  );
-  const paths = belowBase(documents.flatMap((each) => Object.entries(each.paths)));
+  const schemas = { ...document.components?.schemas, ...structuredClone(ERROR_SCHEMAS) };
+  const paths = belowBase(document.paths);
   const codes = codesOf(paths, added);
   const components: NonNullable<OpenAPIObject['components']> = { securitySchemes: { bearer }, schemas };
   const outline = { ...basis, paths, components };
-  completeEvents(schemas, Object.assign({}, ...extensions.map(({ events }) => events)));
+  completeEvents(schemas, events);
   const complete = (): OpenAPIObject => {
     if (components.responses) return outline;
     Object.assign(components, completeResponses(paths, codes));
@@ -148,21 +146,11 @@ function serversOf({ deployment, publicBaseUrl: base, stagingBaseUrl = base }: C
   });
 }
 
-/** Adds the only tag to each operation without one. */
-function addTag(paths: OpenAPIObject['paths'], tags: string[]): void {
-  if (tags.length !== 1) return;
-  for (const operation of operationsOf(paths)) if (!operation.tags?.length) operation.tags = tags;
-}
-
 /** Removes the version prefix from the paths, because the base URL contains it. */
-function belowBase(items: readonly (readonly [path: string, PathItemObject])[]): OpenAPIObject['paths'] {
-  const paths: OpenAPIObject['paths'] = {};
-  for (const [path, item] of items) {
-    const name = path.replace(VERSION_PREFIX, '');
-    // Several extensions may have methods of one path.
-    paths[name] = { ...paths[name], ...item };
-  }
-  return paths;
+function belowBase(paths: OpenAPIObject['paths']): OpenAPIObject['paths'] {
+  return Object.fromEntries(
+    Object.entries(paths).map(([path, item]) => [path.replace(VERSION_PREFIX, ''), item]),
+  );
 }
 
 /**
