@@ -32,74 +32,56 @@ export function checkExtensions(
 ): void {
   const scopes = [...own, ...added].flatMap((each) => each.scopes ?? []);
   const problems = [
-    ...added.flatMap((each) => [...problemsOf(each, version), ...unknownScopesOf(each, scopes)]),
+    ...added.flatMap((each) => [...problemsOf(each, scopes, version)]),
     ...repetitionsIn([CORE, ...own, ...added]),
   ];
   if (problems.length === 0) return;
   throw new UserError(`Invalid extensions: ${problems.join('; ')}. Fix them and start again.`);
 }
 
-function problemsOf(
-  { name, scopes = [], events = {}, compatibility = '*' }: Extension,
-  version: string,
-): string[] {
-  const misnamed = scopes.filter((scope) => !scope.startsWith(`${name}:`) || !SCOPE.test(scope));
-  const types = Object.keys(events).filter((type) => !type.startsWith(`${name}.`) || !EVENT.test(type));
-  // A prerelease of a version in the range is in the range, so that an extension can be tried on it.
-  const isCompatible = satisfies(version, compatibility, { includePrerelease: true });
-  return [
-    ...misnamed.map(
-      (scope) =>
-        `the scope ${scope} of ${name} must begin with "${name}:" and consist of visible ASCII characters without quotes, commas and backslashes`,
-    ),
-    ...types.map(
-      (type) =>
-        `the event type ${type} of ${name} must begin with "${name}." and consist of at most 100 lower-case letters, digits, dots, dashes and underscores`,
-    ),
-    ...(NAME.test(name) ? [] : [`the name ${name} must consist of lower-case letters, digits and dashes`]),
-    ...(isCompatible
-      ? []
-      : [
-          `${name} works with animal-store ${compatibility}, and this is ${version}: install a version of ${name} for it`,
-        ]),
-  ];
-}
-
 /** @param known the scopes of the store */
-function unknownScopesOf({ events = {} }: Extension, known: readonly string[]): string[] {
-  return Object.entries(events).flatMap(([type, { scope }]) =>
-    [scope]
-      .flat()
-      .filter((each) => !known.includes(each))
-      .map((each) => `the event type ${type} needs the scope ${each}, which no extension declares`),
-  );
+function* problemsOf(
+  { name, scopes = [], events = {}, compatibility = '*' }: Extension,
+  known: readonly string[],
+  version: string,
+): Generator<string> {
+  if (!NAME.test(name)) yield `the name ${name} must consist of lower-case letters, digits and dashes`;
+  for (const scope of scopes) {
+    if (!scope.startsWith(`${name}:`) || !SCOPE.test(scope))
+      yield `the scope ${scope} of ${name} must begin with "${name}:" and consist of visible ASCII characters without quotes, commas and backslashes`;
+  }
+  for (const [type, { scope }] of Object.entries(events)) {
+    if (!type.startsWith(`${name}.`) || !EVENT.test(type))
+      yield `the event type ${type} of ${name} must begin with "${name}." and consist of at most 100 lower-case letters, digits, dots, dashes and underscores`;
+    const unknown = [scope].flat().find((each) => !known.includes(each));
+    if (unknown !== undefined)
+      yield `the event type ${type} needs the scope ${unknown}, which no extension declares`;
+  }
+  // A prerelease of a version in the range is in the range, so that an extension can be tried on it.
+  if (!satisfies(version, compatibility, { includePrerelease: true }))
+    yield `${name} works with animal-store ${compatibility}, and this is ${version}: install a version of ${name} for it`;
 }
 
 /** Describes the names that are given twice. */
-function repetitionsIn(extensions: readonly Extension[]): string[] {
+function* repetitionsIn(extensions: readonly Extension[]): Generator<string> {
   const owners = new Map(RESERVED.map((name) => [name, CORE.name]));
-  const problems: string[] = [];
   for (const extension of extensions) {
-    const names = [`extension ${extension.name}`, ...namesOf(extension)];
-    const taken = names.filter((name, at) => owners.has(name) || names.indexOf(name) < at);
-    for (const name of names) owners.set(name, owners.get(name) ?? extension.name);
-    // Its other names are given twice, too.
-    for (const name of taken[0] === names[0] ? taken.slice(0, 1) : taken) {
-      problems.push(
-        `the ${name} is given by ${owners.get(name)} and again by ${extension.name}: rename or remove one`,
-      );
+    for (const name of namesOf(extension)) {
+      const owner = owners.get(name);
+      if (owner === undefined) owners.set(name, extension.name);
+      else yield `the ${name} is given by ${owner} and again by ${extension.name}: rename or remove one`;
     }
   }
-  return problems;
 }
 
 /** Lists the names that only one thing of a store may have. */
-function namesOf({ scopes = [], events = {}, settings: own = {}, migrations = [] }: Extension): string[] {
+function namesOf({ name, scopes = [], events = {}, settings: own = {}, migrations = [] }: Extension) {
   return [
+    `extension ${name}`,
     ...scopes.map((scope) => `scope ${scope}`),
     ...Object.keys(events).map((type) => `event type ${type}`),
-    ...Object.keys(own).map((name) => `setting ${name}`),
+    ...Object.keys(own).map((setting) => `setting ${setting}`),
     ...Object.values(own).map(({ variable }) => `variable ${variable}`),
-    ...migrations.map(({ name }) => `migration ${name}`),
+    ...migrations.map((migration) => `migration ${migration.name}`),
   ];
 }

@@ -132,7 +132,7 @@ describe('the start fails, before it opens the database, with one message that n
     `the ${name} is given by ${by} and again by ${again}: rename or remove one`;
 
   it.each<[string, ...Extension[]]>([
-    [given('extension kennels', 'kennels', 'kennels'), kennels, kennels],
+    [given('extension one', 'one'), { name: 'one' }, { name: 'one' }],
     [given('extension pets', 'pets', 'pets'), { name: 'pets' }],
     [given('scope one:read', 'one'), { name: 'one', scopes: ['one:read', 'one:read'] }],
     [given('setting port', 'Animal Store'), { name: 'one', settings: { port: setting('MY_PORT') } }],
