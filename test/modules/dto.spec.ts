@@ -63,7 +63,7 @@ describe('a service with DTOs and lists of a team', () => {
       ['places', 10, 'places must be a whole number from 0 to 9.'],
       ['places', '5', 'places must be a whole number from 0 to 9.'],
       ['weight', 9.6, 'weight must be a number from 0 to 9.5.'],
-      ['dose', 0, 'dose must be a number above 0, up to 1000.'],
+      ['dose', -1, 'dose must be a number from 0 to 1000.'],
       ['open', 'true', 'open must be true or false.'],
       ['size', 'l', 'size must be one of s, m.'],
       ['best', [], 'best must be a JSON object.'],
@@ -98,7 +98,9 @@ describe('a service with DTOs and lists of a team', () => {
       for (const dose of ['999.999999999999999', '1.00000000000000000001', '1e-400']) {
         const response = await withDose(dose);
         expectError(response, 400, 'validation_failed');
-        expect(response.json.message).toContain('0, up to 1000, with a fraction that a double keeps.');
+        expect(response.json.message).toContain(
+          'dose must be a number from 0 to 1000, with a fraction that a double keeps.',
+        );
       }
     });
 
@@ -147,8 +149,6 @@ describe('a service with DTOs and lists of a team', () => {
       expect(properties.stock.format).toBe('int64');
       expect(properties.opensAt).toMatchObject({ type: 'string', format: 'date-time', maxLength: 24 });
       expect(properties.weight).toMatchObject({ type: 'number', minimum: 0, maximum: 9.5 });
-      expect(properties.weight).not.toHaveProperty('exclusiveMinimum');
-      expect(properties.dose).toMatchObject({ minimum: 0, exclusiveMinimum: true, maximum: 1000 });
       expect(properties.toys).toMatchObject({ type: 'array', maxItems: 2 });
     });
   });

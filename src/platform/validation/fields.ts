@@ -180,20 +180,16 @@ export function Integer({ min, max, ...facts }: NumberFacts): PropertyDecorator 
   });
 }
 
-/** `above` is a lower bound that is not valid itself. */
-type DecimalFacts = Omit<NumberFacts, 'min'> &
-  Readonly<{ min: number; above?: never } | { above: number; min?: never }>;
-
 /** Declares a number (IEEE 754, double precision). For money take an Int64 of the smallest unit. */
-export function Decimal({ min, above, max, ...facts }: DecimalFacts): PropertyDecorator {
-  const minimum = above ?? min;
-  const exclusive = above === undefined ? {} : { exclusiveMinimum: true };
-  const range = above === undefined ? `from ${min} to ${max}` : `above ${above}, up to ${max}`;
+export function Decimal({ min, max, ...facts }: NumberFacts): PropertyDecorator {
   return declareField(facts, {
-    schema: { type: 'number', format: 'double', minimum, ...exclusive, maximum: max },
+    schema: { type: 'number', format: 'double', minimum: min, maximum: max },
     // A fraction whose double is an integer is NaN: see `parseJson`.
-    rule: (value) => `a number ${range}${Number.isNaN(value) ? ', with a fraction that a double keeps' : ''}`,
-    isValid: (value) => typeof value === 'number' && value >= minimum && value <= max && value !== above,
+    rule: (value) => {
+      const hint = Number.isNaN(value) ? ', with a fraction that a double keeps' : '';
+      return `a number from ${min} to ${max}${hint}`;
+    },
+    isValid: (value) => typeof value === 'number' && value >= min && value <= max,
     fromText: (text) => toNumber(text, PLAIN_DECIMAL),
     fromJson: (value) => (typeof value === 'bigint' ? Number(value) : value),
   });

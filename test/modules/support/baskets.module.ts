@@ -40,7 +40,7 @@ class Basket {
   @Decimal({ min: 0, max: 9.5, description: 'Weight.', example: 1.5 })
   readonly weight!: number;
 
-  @Decimal({ above: 0, max: 1000, optional: true, description: 'Dose.', example: 1.5 })
+  @Decimal({ min: 0, max: 1000, optional: true, description: 'Dose.', example: 1.5 })
   readonly dose?: number;
 
   @Flag({ description: 'Open.', example: true })

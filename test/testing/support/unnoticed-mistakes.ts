@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stringify } from 'lossless-json';
-import { Flag, Integer, Nested, OneOf, SortedPageQuery, Text } from '../../../src';
+import { Flag, Integer, OneOf, SortedPageQuery, Text } from '../../../src';
 import { cutPage, pageRequestOf } from '../../../src/platform/paging/page';
 import { Items, type Row } from './items';
 import type { Changes } from './items.extension';
@@ -10,32 +10,6 @@ import { type Mistakes, on, STORED } from './mistake';
 const SIZES = { name: 'MistakenSize', description: 'Size of an item.', values: ['s', 'm'] };
 const QUIET = { description: 'True if it is quiet.', example: true };
 const WEIGHT = { description: 'Weight in grams.', example: 5 };
-
-/** Members without a decorator. */
-class BareBody {
-  @Text({ max: 50, description: 'Name of the item.', example: 'North' })
-  readonly name!: string;
-  readonly colour!: string;
-}
-
-class BareResponse {
-  @Text({ max: 50, description: 'Name of the item.', example: 'North' })
-  readonly name!: string;
-  readonly colour!: string;
-}
-
-const PLACE = { description: 'Its place.' };
-
-export const UNDECORATED_MISTAKES: Mistakes = {
-  'nested-undecorated': {
-    sentence: /BareBody\.colour, in nested_undecorated_create, has no decorator for its value/,
-    body: { place: [Nested(() => BareBody, PLACE)] },
-  },
-  'response-undecorated': {
-    sentence: /BareResponse\.colour, in response_undecorated_get, has no decorator for its value/,
-    facts: { get: { returns: [200, BareResponse, 'The item.'] } },
-  },
-};
 
 class PlacesQuery extends SortedPageQuery {
   @Integer({ min: 1, max: 500, optional: true, description: 'Only items with so many.', example: 12 })
