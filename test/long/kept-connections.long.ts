@@ -1,0 +1,126 @@
+import { existsSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startCuttingProxy } from '../failure/support/cutting-proxy';
+import { query } from '../failure/support/own-server';
+import { startPair } from '../failure/support/pair';
+import { OLD_SERVER_BIN } from '../support/each-server';
+import { send } from '../support/http';
+import { hasRedis, startRedis } from '../support/redis';
+import { dataFolder, runBuilt, running } from '../support/service';
+import { until } from '../support/until';
+import { ALL_SCOPES, createKey } from './support/keys';
+import { median } from './support/programs';
+
+const INSTANCES = 2;
+const ROUNDS = 3;
+const CLIENTS = 8;
+const WARM_UP_MS = 2_000;
+const OBSERVED_MS = 5_000;
+const MAX_ALTERNATING_MS = 2_000;
+const MAX_UNSHARED_MS = 5_000;
+/** Requests in turn that instances with one counter count one after the other. */
+const SHARED_TURNS = 6;
+
+jest.setTimeout(600_000);
+
+const missing = [existsSync(OLD_SERVER_BIN) ? [] : 'postgresql-15', hasRedis ? [] : 'redis-server'].flat();
+
+describe(`${INSTANCES} instances, endpoints that keep connections to the old primary`, () => {
+  it('leave it within 2 s, and share their limits again within 5 s', async () => {
+    if (missing.length > 0) throw new Error(`${missing.join(', ')} not found`);
+    const rounds: Figures[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) rounds.push(await failOver());
+    const medianOf = (name: keyof Figures) => median(rounds.map((each) => each[name]));
+    for (const name of Object.keys(rounds[0]!) as (keyof Figures)[]) {
+      const figures = rounds.map((each) => Math.round(each[name])).join(' ');
+      process.stdout.write(`${name}: ${figures}, median ${Math.round(medianOf(name))}\n`);
+    }
+    expect(medianOf('alternatingMs')).toBeLessThan(MAX_ALTERNATING_MS);
+    expect(medianOf('unsharedMs')).toBeLessThan(MAX_UNSHARED_MS);
+  });
+});
+
+interface Figures {
+  /** From the new primary to the first 201. */
+  readonly firstMs: number;
+  /** From the new primary to the last response without success. */
+  readonly alternatingMs: number;
+  readonly failed: number;
+  readonly succeeded: number;
+  /** From the new master of Redis until the instances have one counter. */
+  readonly unsharedMs: number;
+}
+
+/** Makes PostgreSQL read-only, and Redis a replica, under load. */
+async function failOver(): Promise<Figures> {
+  const pair = await startPair();
+  const folder = dataFolder();
+  const files = ['--dir', folder.path];
+  const [old, promoted] = [await startRedis(...files), await startRedis(...files)] as const;
+  const proxy = await startCuttingProxy(`redis://127.0.0.1:${old.port}`);
+  const { host } = new URL(proxy.through(pair.primary.url));
+  const environment = { DATABASE_URL: pair.database.url, REDIS_URL: `redis://${host}`, LOG_LEVEL: 'fatal' };
+  const services = [];
+  for (let at = 0; at < INSTANCES; at += 1) services.push(await running(runBuilt('main', [], environment)));
+  const urls = services.map(({ url }) => url);
+  const [key, other] = [
+    await createKey(environment, { scopes: ALL_SCOPES }),
+    await createKey(environment, { scopes: ALL_SCOPES }),
+  ];
+
+  const responses: [status: number, at: number][] = [];
+  const over = new AbortController();
+  const clients = Array.from({ length: INSTANCES * CLIENTS }, async (_, at) => {
+    while (!over.signal.aborted) {
+      const body = { name: `client ${at}`, categoryId: 1 };
+      const { status } = await send(urls[at % INSTANCES]!, 'POST', '/v1/pets', { key, body });
+      responses.push([status, performance.now()]);
+    }
+  });
+  await sleep(WARM_UP_MS);
+  await query(pair.primary.url, 'ALTER SYSTEM SET default_transaction_read_only = on');
+  await query(pair.primary.url, 'SELECT pg_reload_conf()');
+  pair.standby.promote();
+  pair.proxy.leadTo(pair.standby.url);
+  const ledAt = performance.now();
+  await sleep(OBSERVED_MS);
+  over.abort();
+  await Promise.all(clients);
+  const after = responses.filter(([, at]) => at > ledAt);
+  const failures = responses.filter(([status]) => status !== 201);
+  expect(new Set(failures.map(([status]) => status))).toEqual(new Set([503]));
+
+  await promoted.command('REPLICAOF', '127.0.0.1', old.port);
+  await until(async () => String(await promoted.command('INFO', 'replication')).includes('link_status:up'));
+  await promoted.command('REPLICAOF', 'NO', 'ONE');
+  proxy.leadTo(`redis://127.0.0.1:${promoted.port}`);
+  await old.command('REPLICAOF', '127.0.0.1', promoted.port);
+  const demotedAt = performance.now();
+  const remaining = async (at: number) => {
+    const { headers } = await send(urls[at % INSTANCES]!, 'GET', '/v1/pets?limit=1', { key: other });
+    return Number(headers['x-ratelimit-remaining']);
+  };
+  await until(async () => {
+    const first = await remaining(0);
+    for (let turn = 1; turn < SHARED_TURNS; turn += 1)
+      if ((await remaining(turn)) !== first - turn) return false;
+    return (await promoted.calls('evalsha')) > SHARED_TURNS;
+  });
+  const unsharedMs = performance.now() - demotedAt;
+
+  for (const { child, ended } of services) {
+    child.kill('SIGTERM');
+    await ended;
+  }
+  await proxy.close();
+  for (const each of [old, promoted]) await each.stop();
+  await pair.remove();
+  folder.remove();
+  return {
+    firstMs: after.find(([status]) => status === 201)![1] - ledAt,
+    alternatingMs: Math.max(ledAt, ...failures.map(([, at]) => at)) - ledAt,
+    failed: failures.length,
+    succeeded: after.filter(([status]) => status === 201).length,
+    unsharedMs,
+  };
+}
