@@ -16,7 +16,7 @@ const PAGE_INTRODUCTION = `# Settings
 
 Set environment variables, or copy [.env.example](../.env.example) to \`.env\` in the working directory; variables that are set already win over it. The service and the command line read them at the start. An empty value means the default.
 
-If settings are invalid, one message names all of them.
+If settings are invalid, or of an earlier version, one message names all of them.
 `;
 
 /** The settings of the first table. */
