@@ -6,9 +6,8 @@ import { SECOND_MS } from '../platform/runtime/time';
 import { Bans } from './bans';
 import { RateLimitRepository } from './rate-limit.repository';
 import { RateLimitStore } from './rate-limit.store';
-import { RedisRateLimitStore } from './redis.store';
 
-/** Number of runs between two checks for other instances and two removals of ended entries. */
+/** Number of runs between two registrations and two removals of ended entries. */
 const RUNS_PER_ROUND = 3;
 const FINAL_SAVE_LIMIT_MS = 3 * SECOND_MS;
 
@@ -23,7 +22,6 @@ const FINAL_SAVE_LIMIT_MS = 3 * SECOND_MS;
 export class Persistence extends PeriodicWork {
   private readonly instanceId = randomUUID();
   private runs = 0;
-  private mostOthers = 0;
 
   constructor(
     private readonly store: RateLimitStore,
@@ -37,7 +35,7 @@ export class Persistence extends PeriodicWork {
   override async onModuleInit(): Promise<void> {
     this.store.load(await this.repository.loadCounters(this.clock.now()));
     await this.bans.read();
-    await this.repository.findOthers(this.instanceId, this.clock.now());
+    await this.repository.register(this.instanceId);
     await super.onModuleInit();
   }
 
@@ -63,19 +61,12 @@ export class Persistence extends PeriodicWork {
       if (!this.store.isShared) await this.repository.saveCounters(changes);
       await this.bans.save();
       await this.bans.read();
-      if (isRound) await this.findOthers();
+      if (!isRound) return;
+      await this.repository.register(this.instanceId);
+      await this.repository.sweep(this.clock.now());
     } catch (error) {
       this.store.giveBack(changes);
       throw error;
     }
-  }
-
-  private async findOthers(): Promise<void> {
-    const others = await this.repository.findOthers(this.instanceId, this.clock.now());
-    if (this.store instanceof RedisRateLimitStore || others <= this.mostOthers) return;
-    this.mostOthers = others;
-    this.logger.warn(
-      `${others} other instance(s) use the same database without Redis, and each admits the whole limit. Run one instance or set REDIS_URL.`,
-    );
   }
 }

@@ -25,22 +25,17 @@ const LOAD = `
          json_build_object('used', day_used, 'endsAt', (extract(epoch FROM day_ends_at) * 1000)::bigint) AS day
   FROM rate_limit_counters WHERE greatest(minute_ends_at, day_ends_at) > $1`;
 
-/**
- * Writes the row of this instance, and counts the others that wrote theirs since this instance wrote its last one. Deletes the rows of stopped instances,
- * and ended counters by the earlier of two clocks and a margin: a fast clock must not delete the rows of the others.
- */
-const FIND_OTHERS = `
-  WITH this AS (
-    INSERT INTO rate_limit_instances (id, seen_at) VALUES ($1, clock_timestamp())
-    ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
-  ), stopped AS (
-    DELETE FROM rate_limit_instances WHERE seen_at < clock_timestamp() - interval '1 hour'
-  ), ended AS (
-    DELETE FROM rate_limit_counters
-    WHERE greatest(minute_ends_at, day_ends_at) < least($2, now()) - interval '1 hour'
+/** A margin keeps the rows of other instances. */
+const SWEEP = `
+  WITH stopped AS (
+    DELETE FROM rate_limit_instances WHERE seen_at < now() - interval '1 hour'
   )
-  SELECT count(*)::integer AS others FROM rate_limit_instances
-  WHERE id <> $1 AND seen_at > (SELECT seen_at FROM rate_limit_instances WHERE id = $1)`;
+  DELETE FROM rate_limit_counters
+  WHERE greatest(minute_ends_at, day_ends_at) < least($1, now()) - interval '1 hour'`;
+
+const REGISTER = `
+  INSERT INTO rate_limit_instances (id, seen_at) VALUES ($1, now())
+  ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`;
 
 const LEAVE = 'DELETE FROM rate_limit_instances WHERE id = $1';
 
@@ -72,10 +67,14 @@ export class RateLimitRepository {
       await this.sql.rows(SAVE, [JSON.stringify(rows.slice(at, at + BATCH_SIZE))]);
   }
 
-  /** Registers the instance as running. @returns the number of others that did so since its last call */
-  async findOthers(instanceId: string, now: number): Promise<number> {
-    const [row] = await this.sql.rows<{ others: number }>(FIND_OTHERS, [instanceId, new Date(now)]);
-    return row?.others ?? 0;
+  /** Registers the instance as running: `db revert` and `db restore` are rejected. */
+  async register(instanceId: string): Promise<void> {
+    await this.sql.rows(REGISTER, [instanceId]);
+  }
+
+  /** Deletes ended counters, and the rows of instances that were killed. */
+  async sweep(now: number): Promise<void> {
+    await this.sql.rows(SWEEP, [new Date(now)]);
   }
 
   /** The instance stops: `db revert` and `db restore` wait for it. */

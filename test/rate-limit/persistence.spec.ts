@@ -3,10 +3,6 @@ import { once } from 'node:events';
 import { request } from 'node:http';
 import { ApiKeysService } from '../../src/accounts';
 import { PageQuery } from '../../src/platform/paging/page';
-import { createApp } from '../../src/app/create-app';
-import { createStore } from '../../src/app/store';
-import { readConfig } from '../../src/platform/config/config';
-import { createLogger } from '../../src/server/logging/logger';
 import { RateLimitStore } from '../../src/rate-limit';
 import { Persistence } from '../../src/rate-limit/persistence';
 import { poolOf } from '../failure/support/pool';
@@ -30,7 +26,6 @@ const shown = ({ headers }: HttpResponse) =>
   ['limit', 'remaining', 'reset'].map((name) => Number(headers[`x-ratelimit-${name}`]));
 const day = ({ headers }: HttpResponse) => Number(/"day";r=(\d+)/.exec(String(headers['ratelimit']))?.[1]);
 
-const ANOTHER = 'INSERT INTO rate_limit_instances VALUES (gen_random_uuid(), clock_timestamp())';
 const SEEN = 'SELECT id, seen_at::text FROM rate_limit_instances';
 
 describe('counters without Redis', () => {
@@ -85,12 +80,6 @@ describe('counters without Redis', () => {
   const thisMinute = () => Math.floor(app.clock.now() / 60_000) * 60_000;
   const logged = (text: string) => app.log.slice(logBegin).filter((line) => line.includes(text)).length;
   const seen = async () => JSON.stringify(await app.database.query(SEEN));
-  async function passRounds(count: number): Promise<void> {
-    for (let round = 0; round < count; round += 1) {
-      const before = await seen();
-      await passUntil(async () => (await seen()) !== before);
-    }
-  }
 
   it('survive a clean stop, for minute, day, address and route, of thousands of owners and of any address', async () => {
     for (let at = 0; at < 7; at += 1) await get();
@@ -198,28 +187,6 @@ describe('counters without Redis', () => {
     await stopped;
     expect(await saved()).toEqual([1]);
     await app.restart();
-  });
-
-  it('cause a warning if a second instance uses the same database, but not after a restart', async () => {
-    await app.database.query('DELETE FROM rate_limit_instances');
-    const log: string[] = [];
-    const warnings = () => log.filter((line) => line.includes('without Redis'));
-    const config = { ...readConfig({}), databaseUrl: app.database.url };
-    const logger = createLogger(config, { write: (line) => log.push(line) });
-    // Nest has one logger in a process: both instances write to the log of the later one.
-    const second = await createApp(config, logger, createStore());
-    await passUntil(() => warnings().length === 2);
-    await second.close();
-    // Another instance has just crashed.
-    await app.restart(async () => {
-      await app.database.query('DELETE FROM rate_limit_instances');
-      await app.database.query(ANOTHER);
-    });
-    const before = logged('without Redis');
-    await passRounds(3);
-    expect(logged('without Redis')).toBe(before);
-    await app.database.query(ANOTHER);
-    await passUntil(() => logged('without Redis') === before + 1);
   });
 
   it('are not loaded after their windows have ended, and are deleted an hour later; a fast clock deletes no other rows', async () => {
