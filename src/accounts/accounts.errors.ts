@@ -34,8 +34,8 @@ export const accountErrors = defineErrors({
   },
   last_admin_key: {
     status: 409,
-    when: 'no usable `admin` key would be left that works from the address of the client',
+    when: 'the key would revoke itself, lose `admin`, expire earlier, or disable its account',
     message:
-      'This is the last usable key with the scope admin that works from your address: give the scope to another key first.',
+      'A key cannot revoke itself, lose the scope admin, expire earlier, or disable its account: use another key or the command line.',
   },
 });

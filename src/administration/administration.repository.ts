@@ -3,10 +3,10 @@ import type { EntityManager } from 'typeorm';
 import { isKeyId } from '../accounts';
 import { Sql } from '../platform/database/sql';
 
-/** A key with the scope `admin`, or the one of the request. */
-export interface Administrator {
-  readonly id: string;
+/** The key of a request. */
+interface Administrator {
   readonly addresses: readonly string[];
+  /** True if it is valid and has the scope `admin`. */
   readonly isUsable: boolean;
   /** In seconds since 1970. */
   readonly expiresAt: number;
@@ -15,12 +15,11 @@ export interface Administrator {
 /** Two numbers of our choice; the lock of migrations has one number, so they never meet. */
 const LOCK = 'SELECT pg_advisory_xact_lock(7, 38)';
 
-const ADMINISTRATORS = `
-  SELECT k.id, k.addresses, 'admin' = ANY (k.scopes) AND k.revoked_at IS NULL AND a.disabled_at IS NULL
-           AND (k.expires_at IS NULL OR k.expires_at > $1) AS "isUsable",
+const FIND = `
+  SELECT k.addresses, 'admin' = ANY (k.scopes) AND k.revoked_at IS NULL AND a.disabled_at IS NULL
+           AND (k.expires_at IS NULL OR k.expires_at > $2) AS "isUsable",
          extract(epoch FROM coalesce(k.expires_at, 'infinity'))::float8 AS "expiresAt"
-  FROM api_keys k JOIN accounts a ON a.id = k.account_id
-  WHERE 'admin' = ANY (k.scopes) OR k.id = $2`;
+  FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = $1`;
 
 @Injectable()
 export class AdministrationRepository {
@@ -31,9 +30,9 @@ export class AdministrationRepository {
     await this.sql.rows(LOCK, [], transaction);
   }
 
-  /** @param keyId not in the database if a team's authenticator issued the key */
-  administrators(keyId: string, now: Date, transaction: EntityManager): Promise<Administrator[]> {
-    const values = [now, isKeyId(keyId) ? keyId : null];
-    return this.sql.rows<Administrator>(ADMINISTRATORS, values, transaction);
+  /** @returns undefined if a team's authenticator issued the key */
+  async find(keyId: string, now: Date, transaction: EntityManager): Promise<Administrator | undefined> {
+    if (!isKeyId(keyId)) return undefined;
+    return (await this.sql.rows<Administrator>(FIND, [keyId, now], transaction))[0];
   }
 }

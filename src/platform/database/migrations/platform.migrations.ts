@@ -146,11 +146,9 @@ export class Administration1795219200025 extends SqlMigration {
       ADD COLUMN addresses inet[] NOT NULL DEFAULT '{}' CHECK (cardinality(addresses) <= 20);
     CREATE INDEX api_keys_account_id_number ON api_keys (account_id, number);
     CREATE VIEW numbered_keys AS SELECT number AS id, id AS key_id, account_id FROM api_keys;
-    DROP INDEX api_keys_account_id;
-    CREATE INDEX api_keys_admin ON api_keys (account_id) WHERE 'admin' = ANY (scopes) AND revoked_at IS NULL`;
+    DROP INDEX api_keys_account_id`;
   override readonly downSql = `
     DROP VIEW numbered_keys;
-    DROP INDEX api_keys_admin;
     CREATE INDEX api_keys_account_id ON api_keys (account_id);
     ALTER TABLE api_keys DROP COLUMN number, DROP COLUMN addresses;
     DROP INDEX audit_entries_account_id;
