@@ -21,14 +21,14 @@ export const entityTagPromises: Promises = {
 
   // The change is tried with a tag of another state, then with the current one.
   async 'a change with the ETag of another state in If-Match gets 412 and changes nothing'(tested) {
-    const { api, operation, resources } = tested;
+    const { api, document, operation, resources } = tested;
     if (!/^(PUT|PATCH|DELETE)$/.test(operation.method)) return;
     if (!takesHeader(operation, IF_MATCH_HEADER.name)) return;
     const resource = await resources.createAt(operation.path);
     const path = resource?.path ?? tested.path;
     const change = (tag: string, what: string) =>
       tested.sendExample({ path, headers: { [IF_MATCH_HEADER.name]: tag }, what });
-    const read = tested.readAt(operation.path);
+    const read = document.at('GET', operation.path);
     if (!read) return;
     const before = await api.send(read, { path });
     if (!isSuccess(before)) return;

@@ -59,11 +59,6 @@ export class OperationUnderTest {
     return list && isList(list) ? new OperationUnderTest(this.api, this.resources, list) : undefined;
   }
 
-  /** Returns the operation that reads the resources of a path. */
-  readAt(path: string): Operation | undefined {
-    return this.document.at('GET', path);
-  }
-
   /** Notes that the operation breaks a promise. @param kind the mistake without the value that shows it */
   note(problem: string, kind?: string): void {
     this.api.note(this.operation.title, problem, kind);

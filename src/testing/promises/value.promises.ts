@@ -49,8 +49,8 @@ export const valuePromises: Promises = {
 
   // Each change is made to a resource of its own.
   async 'a change keeps what it does not name, and takes each value of an enumeration'(tested) {
-    const { api, members, operation, resources } = tested;
-    const read = tested.readAt(operation.path);
+    const { api, document, members, operation, resources } = tested;
+    const read = document.at('GET', operation.path);
     if (operation.method !== 'PATCH' || !read) return;
     // Texts that no earlier body has, so a constant is not the same.
     const example = resources.newBody(operation);
@@ -194,7 +194,7 @@ async function checkMember(
   const cause = text === undefined ? `without ${name}, whose default is ${shown(wanted)}` : `to ${what}`;
   const created = resources.add(operation, body, response);
   checkKept(tested, operation, response, place, wanted, cause);
-  const read = created && tested.readAt(created.pattern);
+  const read = created && document.at('GET', created.pattern);
   if (read) checkKept(tested, read, await api.send(read, { path: created.path }), place, wanted, cause);
 }
 
