@@ -55,7 +55,7 @@ export class AppModule {
         AuthModule,
         RateLimitModule,
         IdempotencyModule,
-        ...store.extensions(config).flatMap(({ modules }) => modules),
+        ...store.modules(config),
         BodyModule,
       ],
       controllers: [UnroutedController],

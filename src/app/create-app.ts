@@ -107,7 +107,7 @@ async function assemble(
   app.get(EventTypeRegistry, { strict: false }).declare(store.events);
   await app.init();
   const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
-  const { outline, complete } = createDocument(app, config, store.extensions(config), added, planTable());
+  const { outline, complete } = createDocument(app, config, store, added, planTable());
   addResponseSchemas(fastify, outline);
   app.get(StrictHandling).follow(outline);
   serveHealth(fastify, sql, workers ?? fastify.server);

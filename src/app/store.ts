@@ -6,11 +6,11 @@ import { type SchemaMigration, timestampOf } from '../platform/database/migrate'
 import type { DefinedError } from '../platform/errors/define-errors';
 import type { DefinedScope } from '../platform/extension/define-scopes';
 import {
-  type ChosenExtension,
   type EventTypes,
   type Extension,
   type ExtensionModule,
   extensionOf,
+  type Modules,
 } from '../platform/extension/extension';
 import { StoreScopes } from '../platform/runtime/runtime.module';
 import { AdministrationModule } from '../administration';
@@ -55,11 +55,12 @@ export const { version }: { readonly version: string } = JSON.parse(
 export interface Store {
   /** The extensions of a team. */
   readonly added: readonly Extension[];
-  /** The store's own extensions, then a team's, with the modules that the settings choose. */
-  extensions(config: Config): ChosenExtension[];
+  /** The modules that the settings choose: those of the store's own extensions, then a team's. */
+  modules(config: Config): Modules;
   /** In the order in which they run: the store's, then a team's, each by the timestamps in their names. */
   readonly migrations: readonly SchemaMigration[];
   readonly scopes: readonly DefinedScope[];
+  readonly tags: Readonly<Record<string, string>>;
   readonly events: EventTypes;
   /** The codes of every operation besides the platform's. */
   readonly errors: readonly DefinedError[];
@@ -74,11 +75,10 @@ export function createStore(given: readonly ExtensionModule[] = []): Store {
   const own = [...coreMigrations, ...OWN_EXTENSIONS.flatMap((each) => each.migrations ?? [])];
   return {
     added,
-    extensions: (config) =>
-      extensions.map(({ modules = [], ...facts }) => ({
-        ...facts,
-        modules: typeof modules === 'function' ? modules({ ...config }) : modules,
-      })),
+    modules: (config) =>
+      extensions.flatMap(({ modules = [] }) =>
+        typeof modules === 'function' ? modules({ ...config }) : modules,
+      ),
     migrations: [
       ...inOrder(own.map((create) => ({ name: create.name, extension: undefined, create }))),
       ...inOrder(
@@ -88,6 +88,7 @@ export function createStore(given: readonly ExtensionModule[] = []): Store {
       ),
     ],
     scopes: extensions.flatMap((each) => each.scopes ?? []),
+    tags: Object.assign({}, ...extensions.map((each) => each.tags)),
     events: Object.assign({}, ...extensions.map((each) => each.events)),
     errors: extensions.flatMap((each) => each.errors ?? []),
     settings: Object.assign({}, ...extensions.map((each) => each.settings)),

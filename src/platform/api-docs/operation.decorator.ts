@@ -159,7 +159,7 @@ function isList(body: Type | readonly [Type] | undefined): body is readonly [Typ
 }
 
 /** The list of a 201 is what the request has created. */
-export function isPage({ returns: [status, body], maxItems }: OperationFacts): boolean {
+function isPage({ returns: [status, body], maxItems }: OperationFacts): boolean {
   return status === 200 && isList(body) && maxItems === undefined;
 }
 

@@ -24,7 +24,7 @@ export interface EventFacts {
 
 export type EventTypes = Readonly<Record<string, EventFacts>>;
 
-type Modules = readonly (Type | DynamicModule)[];
+export type Modules = readonly (Type | DynamicModule)[];
 
 /** A part of the store: its modules, and the facts about them that the rest of the service needs. */
 export interface Extension {
@@ -46,9 +46,6 @@ export interface Extension {
   /** The versions of `animal-store` that it works with, a range of semver such as `^2.0.0`. */
   readonly compatibility?: string;
 }
-
-/** An extension with the modules that the settings choose. */
-export type ChosenExtension = Omit<Extension, 'modules'> & { readonly modules: Modules };
 
 /** A class with `@StoreExtension`, or an extension whose modules the settings choose. */
 export type ExtensionModule = Type | Extension;

@@ -5,7 +5,7 @@ import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
 import { stringify } from 'lossless-json';
 import { type Config, siteOf } from '../../platform/config/config';
 import { ERROR_SCHEMAS } from '../../platform/errors/error.schemas';
-import type { EventTypes, Extension } from '../../platform/extension/extension';
+import type { Extension } from '../../platform/extension/extension';
 import { MAX_ITEMS } from '../../platform/paging/page';
 import { type Codes, codesOf } from './codes';
 import { completeEvents } from './event-schemas';
@@ -44,7 +44,7 @@ const EXACT_SCHEMA = DUMP_SCHEMA.withTags({
 export function createDocument(
   app: INestApplication,
   config: Config,
-  extensions: readonly Extension[],
+  { tags, events }: Required<Pick<Extension, 'tags' | 'events'>>,
   added: Codes,
   planTable: string,
 ): { readonly outline: OpenAPIObject; readonly complete: () => OpenAPIObject } {
@@ -66,11 +66,8 @@ export function createDocument(
     },
     servers: serversOf(config),
     externalDocs: { description: 'Guide', url: `${siteOf(config.publicBaseUrl)}/guide` },
-    tags: extensions.flatMap(({ tags = {} }) =>
-      Object.entries(tags).map(([name, text]) => ({ name, description: text })),
-    ),
+    tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
   };
-  const events: EventTypes = Object.assign({}, ...extensions.map((each) => each.events));
   const document = SwaggerModule.createDocument(app, basis, {
     extraModels: Object.values(events).map(({ data }) => data),
     autoTagControllers: false,
