@@ -1,4 +1,7 @@
-import { HostLookup } from '../platform/runtime/host-lookup';
+import { ADDRCONFIG, type LookupAddress } from 'node:dns';
+import { lookup } from 'node:dns/promises';
+import type { LookupFunction } from 'node:net';
+import { callbackify } from 'node:util';
 
 /** Longest attempt to connect. Sharing resumes within a second of the return of Redis, even if packets are lost. */
 const CONNECT_LIMIT_MS = 750;
@@ -35,7 +38,8 @@ const OPTIONS = {
 /** Connects to the server of a URL. */
 export class RedisConnector {
   private readonly template = importTemplate();
-  private readonly lookup = new HostLookup().lookUp;
+  /** Of the host, while they are looked up. */
+  private addresses: Promise<LookupAddress[]> | undefined;
 
   constructor(private readonly url: string) {}
 
@@ -45,7 +49,7 @@ export class RedisConnector {
     const socket = {
       connectTimeout: SOCKET_LIMIT_MS,
       reconnectStrategy: false,
-      lookup: this.lookup,
+      lookup: this.lookUp,
     } as const;
     const client = template.duplicate({ url: this.url, socket });
     client.on('error', () => undefined);
@@ -60,6 +64,19 @@ export class RedisConnector {
       throw error;
     }
   }
+
+  /** Shares a lookup under way: it cannot be cancelled, and holds one of the few threads of the process until its end. */
+  private readonly lookUp: LookupFunction = (host, { all }, callback) => {
+    this.addresses ??= lookup(host, { all: true, hints: ADDRCONFIG }).finally(
+      () => (this.addresses = undefined),
+    );
+    const found = this.addresses;
+    callbackify(() => found)((error, addresses) => {
+      const [first = { address: '', family: 0 }] = addresses ?? [];
+      if (error !== null || all) callback(error, addresses);
+      else callback(null, first.address, first.family);
+    });
+  };
 }
 
 /** In how many parts of at least 1 ms a timeout is measured. */
