@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks';
 import { proseOfMarkdown } from '../prose/texts';
 import { codeBlocksOf, type Document, documents, ROOT } from './documents';
 
-const MAX_WORDS = 16_500;
+const MAX_WORDS = 15_000;
 /** A shorter sentence, such as "Stop the service.", may stand in two documents. */
 const MIN_WORDS_OF_SENTENCE = 8;
 
