@@ -31,7 +31,7 @@ const QUICK = [
   'idempotency/(idempotency-key|secrets)',
   'key/get-key',
   'modules/(dto|handlers)',
-  'openapi/(committed-document|operations)',
+  'openapi/committed-document',
   'pets/(batch|change-pets|read-pets)',
   'rate-limit/(strikes|windows)',
   'store-orders/place-order',

@@ -12,7 +12,6 @@ import {
   startExample,
   type StartedExample,
 } from './support/installed-example';
-import { PLANTED_MISTAKES } from './support/planted-mistakes';
 
 const APPOINTMENTS = '/v1/grooming/appointments';
 const SCREENSHOTS = join(__dirname, '..', '..', 'test-results');
@@ -194,19 +193,6 @@ describe('examples/grooming, installed with the packed store in an empty folder,
       expect(again.key).toBe(
         'node dist/src/main.js keys create --account NAME --scopes pets:read,pets:write,orders:read,orders:write,pet-lab:read,pet-lab:write',
       );
-    });
-  });
-
-  describe('brokenPromises names each mistake of a broken copy:', () => {
-    let found: ReadonlyMap<string, readonly string[]>;
-    beforeAll(() => {
-      const program = join(__dirname, 'support', 'broken-copies.cjs');
-      const input = JSON.stringify(PLANTED_MISTAKES.map((mistake) => mistake.slice(0, 4)));
-      found = new Map(JSON.parse(runIn(folder, process.execPath, [program], input)));
-    });
-
-    it.each(PLANTED_MISTAKES)('%s', (title, _file, _from, _to, sentence) => {
-      expect(found.get(title)).toContainEqual(expect.stringMatching(sentence));
     });
   });
 });
