@@ -84,7 +84,7 @@ export async function startRedis(...settings: string[]): Promise<RedisServer> {
   };
 }
 
-export async function spawnRedis(args: readonly string[]): Promise<ChildProcess> {
+async function spawnRedis(args: readonly string[]): Promise<ChildProcess> {
   const child = spawn('redis-server', args, { stdio: ['ignore', 'pipe', 'inherit'] });
   living.add(child);
   child.once('close', () => living.delete(child));
