@@ -7,19 +7,7 @@ import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
 import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
 import { SortedPageQuery } from '../platform/paging/page';
 import { PathParam } from '../platform/routes/route-facts';
-import {
-  Account,
-  AccountChange,
-  AccountKey,
-  AuditEntry,
-  IssuedKey,
-  ListAuditQuery,
-  KeyChange,
-  NAME_SCHEMA,
-  NewAccount,
-  NewKey,
-  Rotation,
-} from './administration.dto';
+import * as dto from './administration.dto';
 import { AdministrationService, type Client } from './administration.service';
 
 const AccountName = () =>
@@ -28,7 +16,7 @@ const AccountName = () =>
       name: 'account',
       description: 'Name of the account.',
       example: 'acme',
-      schema: NAME_SCHEMA,
+      schema: dto.NAME_SCHEMA,
     },
     // PostgreSQL stores neither.
     (text) => (/[\0\p{Cs}]/u.test(text) ? undefined : text),
@@ -63,7 +51,7 @@ export class AccountsController {
     summary: 'List accounts',
     description: 'Lists all accounts in the order of their creation.',
     scope: ADMIN_SCOPE,
-    returns: [200, [Account], 'A page of accounts. `Link` has the next page.'],
+    returns: [200, [dto.Account], 'A page of accounts. `Link` has the next page.'],
   })
   listAccounts(@Query() query: SortedPageQuery) {
     return this.accounts.list(query);
@@ -77,10 +65,10 @@ export class AccountsController {
     scope: ADMIN_SCOPE,
     idempotent: true,
     location: '/accounts/:name',
-    returns: [201, Account, 'The created account. `Location` is its URL.'],
+    returns: [201, dto.Account, 'The created account. `Location` is its URL.'],
     rejects: [errors.account_exists],
   })
-  createAccount(@Req() by: Client, @Body() account: NewAccount, @Idempotent() once: Once) {
+  createAccount(@Req() by: Client, @Body() account: dto.NewAccount, @Idempotent() once: Once) {
     return once((outer) => this.administration.createAccount(by, account, outer));
   }
 
@@ -90,7 +78,7 @@ export class AccountsController {
     summary: 'Get an account',
     description: 'Returns an account.',
     scope: ADMIN_SCOPE,
-    returns: [200, Account, 'The account.'],
+    returns: [200, dto.Account, 'The account.'],
   })
   getAccount(@AccountName() name: string) {
     return this.accounts.require(name);
@@ -102,14 +90,14 @@ export class AccountsController {
     summary: 'Change an account',
     description: `Changes the plan of an account, or makes its keys invalid or valid again. ${SOON}`,
     scope: ADMIN_SCOPE,
-    returns: [200, Account, 'The changed account.'],
+    returns: [200, dto.Account, 'The changed account.'],
     rejects: [errors.plan_conflict, errors.last_admin_key],
   })
   updateAccount(
     @Req() by: Client,
     @AccountName() name: string,
-    @Body() change: AccountChange,
-    @IfMatch(Account) check: Precondition<Account>,
+    @Body() change: dto.AccountChange,
+    @IfMatch(dto.Account) check: Precondition<dto.Account>,
   ) {
     return this.administration.updateAccount(by, name, change, check);
   }
@@ -120,9 +108,9 @@ export class AccountsController {
     summary: 'List administrative changes',
     description: 'Lists the changes of accounts, keys, webhooks and the database, also by the operator.',
     scope: ADMIN_SCOPE,
-    returns: [200, [AuditEntry], 'A page of entries. `Link` has the next page.'],
+    returns: [200, [dto.AuditEntry], 'A page of entries. `Link` has the next page.'],
   })
-  listAudit(@Query() query: ListAuditQuery) {
+  listAudit(@Query() query: dto.ListAuditQuery) {
     return this.accounts.listAudit(query);
   }
 }
@@ -141,7 +129,7 @@ export class KeysController {
     summary: 'List the keys of an account',
     description: 'Lists the keys of an account in the order of their creation, revoked ones included.',
     scope: ADMIN_SCOPE,
-    returns: [200, [AccountKey], 'A page of keys. `Link` has the next page.'],
+    returns: [200, [dto.AccountKey], 'A page of keys. `Link` has the next page.'],
   })
   listKeys(@AccountName() account: string, @Query() query: SortedPageQuery) {
     return this.keys.list(query, { account });
@@ -156,13 +144,13 @@ export class KeysController {
     idempotent: true,
     untagged: true,
     location: '/keys/:id',
-    returns: [201, IssuedKey, 'The created key with its secret. `Location` is its URL.'],
+    returns: [201, dto.IssuedKey, 'The created key with its secret. `Location` is its URL.'],
     rejects: [errors.account_disabled],
   })
   createKey(
     @Req() by: Client,
     @AccountName() account: string,
-    @Body() key: NewKey,
+    @Body() key: dto.NewKey,
     @Idempotent({ secretOf: '/keys/:id' }) once: Once,
   ) {
     return once((outer) => this.administration.createKey(by, account, key, outer));
@@ -174,7 +162,7 @@ export class KeysController {
     summary: 'Get a key',
     description: 'Returns a key of any account, without its secret.',
     scope: ADMIN_SCOPE,
-    returns: [200, AccountKey, 'The key.'],
+    returns: [200, dto.AccountKey, 'The key.'],
   })
   getKeyById(@KeyId() id: string) {
     return this.keys.get(id);
@@ -186,14 +174,14 @@ export class KeysController {
     summary: 'Change a key',
     description: `Replaces the label, the scopes, the addresses or the expiry of a key. ${SOON}`,
     scope: ADMIN_SCOPE,
-    returns: [200, AccountKey, 'The changed key.'],
+    returns: [200, dto.AccountKey, 'The changed key.'],
     rejects: [errors.last_admin_key],
   })
   updateKey(
     @Req() by: Client,
     @KeyId() id: string,
-    @Body() change: KeyChange,
-    @IfMatch(AccountKey) check: Precondition<AccountKey>,
+    @Body() change: dto.KeyChange,
+    @IfMatch(dto.AccountKey) check: Precondition<dto.AccountKey>,
   ) {
     return this.administration.changeKey(by, id, change, check);
   }
@@ -204,10 +192,14 @@ export class KeysController {
     summary: 'Revoke a key',
     description: `Ends all secrets of a key for good. The key itself can still be read. ${SOON}`,
     scope: ADMIN_SCOPE,
-    returns: [200, AccountKey, 'The revoked key.'],
+    returns: [200, dto.AccountKey, 'The revoked key.'],
     rejects: [errors.last_admin_key],
   })
-  revokeKey(@Req() by: Client, @KeyId() id: string, @IfMatch(AccountKey) check: Precondition<AccountKey>) {
+  revokeKey(
+    @Req() by: Client,
+    @KeyId() id: string,
+    @IfMatch(dto.AccountKey) check: Precondition<dto.AccountKey>,
+  ) {
     return this.administration.changeKey(by, id, undefined, check);
   }
 
@@ -220,13 +212,13 @@ export class KeysController {
     scope: ADMIN_SCOPE,
     idempotent: true,
     untagged: true,
-    returns: [200, IssuedKey, 'The key with its new secret.'],
+    returns: [200, dto.IssuedKey, 'The key with its new secret.'],
     rejects: [errors.key_not_usable],
   })
   rotateKey(
     @Req() by: Client,
     @KeyId() id: string,
-    @Body() rotation: Rotation,
+    @Body() rotation: dto.Rotation,
     @Idempotent({ secretOf: '/keys/:id' }) once: Once,
   ) {
     return once((outer) => this.administration.rotateKey(by, id, rotation, outer));
@@ -239,7 +231,7 @@ export class KeysController {
     description: `Lifts the ban of a key, if it has one. ${SOON}`,
     scope: ADMIN_SCOPE,
     idempotent: true,
-    returns: [200, AccountKey, 'The key.'],
+    returns: [200, dto.AccountKey, 'The key.'],
   })
   unbanKey(@Req() by: Client, @KeyId() id: string, @Idempotent() once: Once) {
     return once((outer) => this.administration.unbanKey(by, id, outer));

@@ -26,12 +26,12 @@ export class UsageService {
     const dates = this.datesOf(query);
     const days = (Date.parse(dates.to) - Date.parse(dates.from)) / DAY_MS + 1;
     if (days < 1 || days > MAX_DAYS)
-      throw invalidRange(`from must not be later than to, and at most ${MAX_DAYS - 1} days before it`);
+      throw validationFailed([`from must not be later than to, and at most ${MAX_DAYS - 1} days before it`]);
     const accountId = query.account === undefined ? own : (await this.accounts.find(query.account))?.id;
     if (accountId === undefined) return [];
     const found = await this.usage.read(dates, MAX_ROWS + 1, accountId);
     if (found.length > MAX_ROWS)
-      throw invalidRange(`from must be later: the range has over ${MAX_ROWS} items`);
+      throw validationFailed([`from must be later: the range has over ${MAX_ROWS} items`]);
     return found;
   }
 
@@ -45,8 +45,4 @@ export class UsageService {
     const first = Math.max(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY_MS, FIRST_TIME);
     return { from: from ?? dateOf(first), to };
   }
-}
-
-function invalidRange(mistake: string) {
-  return validationFailed([mistake]);
 }

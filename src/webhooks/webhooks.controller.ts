@@ -6,16 +6,7 @@ import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
 import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
 import { PathId } from '../platform/validation/int64';
 import { MAX_ATTEMPTS } from './attempts.repository';
-import {
-  Delivery,
-  ListWebhooksQuery,
-  NewWebhook,
-  Webhook,
-  WebhookRotation,
-  WebhookTest,
-  WebhookUpdate,
-  WebhookWithSecret,
-} from './webhooks.dto';
+import * as dto from './webhooks.dto';
 import { webhookErrors } from './webhooks.errors';
 import { webhookScopes } from './webhooks.scopes';
 import { WebhooksService } from './webhooks.service';
@@ -36,9 +27,9 @@ export class WebhooksController {
     description:
       "Lists the webhooks of the key's account in pages. With the scope `admin` a key also lists those of other accounts: `?account=NAME`, or `?account=*` for all.",
     scope: [scope, ADMIN_SCOPE],
-    returns: [200, [Webhook], 'A page of webhooks in the order of `sort`. `Link` has the next page.'],
+    returns: [200, [dto.Webhook], 'A page of webhooks in the order of `sort`. `Link` has the next page.'],
   })
-  listWebhooks(@CurrentPrincipal() principal: Principal, @Query() query: ListWebhooksQuery) {
+  listWebhooks(@CurrentPrincipal() principal: Principal, @Query() query: dto.ListWebhooksQuery) {
     return this.webhooks.list(principal, query);
   }
 
@@ -50,12 +41,12 @@ export class WebhooksController {
       'Sends each later event to a URL: the events of animals and of the orders of the account, as far as the key may read them, in order, each at least once, signed by Standard Webhooks. Only this response has its secret.',
     scope,
     idempotent: true,
-    returns: [201, WebhookWithSecret, 'The webhook with its secret. `Location` is its URL.'],
+    returns: [201, dto.WebhookWithSecret, 'The webhook with its secret. `Location` is its URL.'],
     rejects: [webhookErrors.too_many_webhooks],
   })
   createWebhook(
     @CurrentPrincipal() principal: Principal,
-    @Body() webhook: NewWebhook,
+    @Body() webhook: dto.NewWebhook,
     @Idempotent({ secretOf: '/webhooks/:id' }) once: Once,
   ) {
     return once((transaction) => this.webhooks.create(principal, webhook, transaction));
@@ -67,7 +58,7 @@ export class WebhooksController {
     summary: 'Get a webhook',
     description: "Returns a webhook of the key's account, without its secret.",
     scope,
-    returns: [200, Webhook, 'The webhook.'],
+    returns: [200, dto.Webhook, 'The webhook.'],
   })
   getWebhook(@CurrentPrincipal() principal: Principal, @WebhookId() id: bigint) {
     return this.webhooks.get(principal, id);
@@ -80,13 +71,13 @@ export class WebhooksController {
     description:
       'Changes the given members. A new `url` or the status `active` retries undelivered events immediately. From now on the webhook has only `types` that this key may read and that still exist.',
     scope,
-    returns: [200, Webhook, 'The changed webhook.'],
+    returns: [200, dto.Webhook, 'The changed webhook.'],
   })
   updateWebhook(
     @CurrentPrincipal() principal: Principal,
     @WebhookId() id: bigint,
-    @Body() change: WebhookUpdate,
-    @IfMatch(Webhook) precondition: Precondition<Webhook>,
+    @Body() change: dto.WebhookUpdate,
+    @IfMatch(dto.Webhook) precondition: Precondition<dto.Webhook>,
   ) {
     return this.webhooks.update(principal, id, change, precondition);
   }
@@ -103,7 +94,7 @@ export class WebhooksController {
   deleteWebhook(
     @CurrentPrincipal() principal: Principal,
     @WebhookId() id: bigint,
-    @IfMatch(Webhook) precondition: Precondition<Webhook>,
+    @IfMatch(dto.Webhook) precondition: Precondition<dto.Webhook>,
   ) {
     return this.webhooks.remove(principal, id, precondition);
   }
@@ -115,7 +106,7 @@ export class WebhooksController {
     description: 'Sends an event of the type `webhook.test` immediately, and returns the outcome.',
     scope,
     untagged: true,
-    returns: [200, WebhookTest, 'The outcome of the delivery.'],
+    returns: [200, dto.WebhookTest, 'The outcome of the delivery.'],
   })
   testWebhook(@CurrentPrincipal() principal: Principal, @WebhookId() id: bigint) {
     return this.webhooks.test(principal, id);
@@ -129,7 +120,7 @@ export class WebhooksController {
     scope,
     untagged: true,
     maxItems: MAX_ATTEMPTS,
-    returns: [200, [Delivery], 'The attempts.'],
+    returns: [200, [dto.Delivery], 'The attempts.'],
   })
   getDeliveries(@CurrentPrincipal() principal: Principal, @WebhookId() id: bigint) {
     return this.webhooks.getDeliveries(principal, id);
@@ -143,7 +134,7 @@ export class WebhooksController {
       'Sends an event of getDeliveries once more, immediately and also if the webhook is disabled, and returns the outcome.',
     scope,
     untagged: true,
-    returns: [200, WebhookTest, 'The outcome of the delivery.'],
+    returns: [200, dto.WebhookTest, 'The outcome of the delivery.'],
   })
   resendEvent(
     @CurrentPrincipal() principal: Principal,
@@ -162,12 +153,12 @@ export class WebhooksController {
       'Makes a new secret. For `graceSeconds` each delivery is signed with the old one, too. Only this response has the new secret. If it is lost, rotate again.',
     scope,
     idempotent: true,
-    returns: [200, WebhookWithSecret, 'The webhook with its new secret.'],
+    returns: [200, dto.WebhookWithSecret, 'The webhook with its new secret.'],
   })
   rotateWebhook(
     @CurrentPrincipal() principal: Principal,
     @WebhookId() id: bigint,
-    @Body() rotation: WebhookRotation,
+    @Body() rotation: dto.WebhookRotation,
     @Idempotent({ secretOf: '/webhooks/:id' }) once: Once,
   ) {
     return once((transaction) => this.webhooks.rotate(principal, id, rotation, transaction));

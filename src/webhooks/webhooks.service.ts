@@ -17,16 +17,7 @@ import { EventSender } from './event-sender';
 import type { WebhookEntity } from './webhook.entity';
 import { type Outcome, ReceiverClient } from './receiver-client';
 import { createSecret, printSecret, replaceSecret } from './webhook-secrets';
-import type {
-  Delivery,
-  ListWebhooksQuery,
-  NewWebhook,
-  Webhook,
-  WebhookRotation,
-  WebhookTest,
-  WebhookUpdate,
-  WebhookWithSecret,
-} from './webhooks.dto';
+import type * as dto from './webhooks.dto';
 import { webhookErrors } from './webhooks.errors';
 import {
   type ShownColumns,
@@ -51,7 +42,7 @@ export class WebhooksService {
   ) {}
 
   /** Lists a page of the webhooks of the caller's account, or of `?account=`. @throws ApiError `invalid_cursor` */
-  async list(principal: Principal, query: ListWebhooksQuery): Promise<Page<Webhook>> {
+  async list(principal: Principal, query: dto.ListWebhooksQuery): Promise<Page<dto.Webhook>> {
     const accountId = await this.accounts.idOfListed(principal.accountId, query.account);
     const page = await webhookPages.list(this.sql, query, { accountId });
     if (query.account === undefined) return page.with(page.items.map(shown));
@@ -64,9 +55,9 @@ export class WebhooksService {
   /** @throws ApiError `validation_failed`, `insufficient_scope`, `too_many_webhooks` */
   create(
     principal: Principal,
-    { url, types = null }: NewWebhook,
+    { url, types = null }: dto.NewWebhook,
     outer?: EntityManager,
-  ): Promise<WebhookWithSecret> {
+  ): Promise<dto.WebhookWithSecret> {
     const requested = this.types.requested(principal, types);
     this.requirePublic(url);
     const secret = createSecret();
@@ -89,7 +80,7 @@ export class WebhooksService {
   }
 
   /** @throws ApiError `webhook_not_found` */
-  async get({ accountId }: Principal, id: bigint): Promise<Webhook> {
+  async get({ accountId }: Principal, id: bigint): Promise<dto.Webhook> {
     return shown(await this.find({ id, accountId }));
   }
 
@@ -102,9 +93,9 @@ export class WebhooksService {
   async update(
     principal: Principal,
     id: bigint,
-    { url, types: given, status }: WebhookUpdate,
-    precondition: Precondition<Webhook>,
-  ): Promise<Webhook> {
+    { url, types: given, status }: dto.WebhookUpdate,
+    precondition: Precondition<dto.Webhook>,
+  ): Promise<dto.Webhook> {
     const requested = given === undefined ? undefined : this.types.requested(principal, given);
     if (url !== undefined) this.requirePublic(url);
     const now = new Date(this.clock.now());
@@ -131,13 +122,13 @@ export class WebhooksService {
   }
 
   /** Sends a `webhook.test`, also to a disabled webhook. @throws ApiError `webhook_not_found` */
-  async test({ accountId }: Principal, id: bigint): Promise<WebhookTest> {
+  async test({ accountId }: Principal, id: bigint): Promise<dto.WebhookTest> {
     const webhook = await this.find({ id, accountId });
     return this.resultOf(await this.eventSender.sendTest(webhook));
   }
 
   /** Lists the attempts to deliver an event. @throws ApiError `webhook_not_found` */
-  async getDeliveries({ accountId }: Principal, id: bigint): Promise<Delivery[]> {
+  async getDeliveries({ accountId }: Principal, id: bigint): Promise<dto.Delivery[]> {
     await this.find({ id, accountId });
     const after = new Date(this.clock.now() - this.config.eventsRetentionDays * DAY_MS);
     const attempts = await this.attempts.list(id, after);
@@ -150,7 +141,7 @@ export class WebhooksService {
    *
    * @throws ApiError `webhook_not_found`, `event_not_found`
    */
-  async resend({ accountId }: Principal, id: bigint, eventId: bigint): Promise<WebhookTest> {
+  async resend({ accountId }: Principal, id: bigint, eventId: bigint): Promise<dto.WebhookTest> {
     const webhook = await this.find({ id, accountId });
     if (eventId === 0n) return this.resultOf(await this.eventSender.sendTest(webhook));
     if (!(await this.attempts.has(id, eventId))) throw webhookErrors.event_not_found();
@@ -161,7 +152,7 @@ export class WebhooksService {
   }
 
   /** Writes the attempt: only a process that sends events writes attempts later. */
-  private async resultOf({ error }: Outcome): Promise<WebhookTest> {
+  private async resultOf({ error }: Outcome): Promise<dto.WebhookTest> {
     await this.attempts.flush().catch(() => undefined);
     return { delivered: error === undefined, error: error ?? null };
   }
@@ -170,9 +161,9 @@ export class WebhooksService {
   async rotate(
     principal: Principal,
     id: bigint,
-    { graceSeconds }: WebhookRotation,
+    { graceSeconds }: dto.WebhookRotation,
     outer?: EntityManager,
-  ): Promise<WebhookWithSecret> {
+  ): Promise<dto.WebhookWithSecret> {
     const secret = createSecret();
     const webhook = await this.change('rotate', principal, id, outer, (previous) => ({
       secret,
@@ -186,7 +177,7 @@ export class WebhooksService {
    *
    * @throws ApiError `webhook_not_found`, `precondition_failed`
    */
-  remove({ accountId, keyId, scopes }: Principal, id: bigint, precondition: Precondition<Webhook>) {
+  remove({ accountId, keyId, scopes }: Principal, id: bigint, precondition: Precondition<dto.Webhook>) {
     const key = scopes.includes(ADMIN_SCOPE) ? { id } : { id, accountId };
     return this.sql.transaction(async (transaction) => {
       const known = await this.webhooks.lock(key, transaction);
@@ -205,7 +196,7 @@ export class WebhooksService {
     id: bigint,
     outer: EntityManager | undefined,
     valuesOf: (previous: WebhookEntity, transaction: EntityManager) => WebhookValues | Promise<WebhookValues>,
-  ): Promise<Webhook> {
+  ): Promise<dto.Webhook> {
     return this.sql.transaction(async (transaction) => {
       const previous = found(await this.webhooks.lock({ id, accountId }, transaction));
       const values = await valuesOf(previous, transaction);
@@ -259,12 +250,12 @@ function found(webhook: WebhookEntity | null): WebhookEntity {
   return webhook;
 }
 
-function typesText(types: Webhook['types']): string {
+function typesText(types: dto.Webhook['types']): string {
   return types ? types.join(', ') || 'none' : 'all';
 }
 
 /** Returns a webhook as clients see it. */
-function shown({ id, url, types, lastError, ...webhook }: ShownColumns): Webhook {
+function shown({ id, url, types, lastError, ...webhook }: ShownColumns): dto.Webhook {
   const { createdAt, updatedAt, attempts, disabledAt, dueAt, lastDeliveryAt, waitingSince } = webhook;
   const status = disabledAt ? 'disabled' : attempts > 0 ? 'failing' : 'active';
   return {
