@@ -63,7 +63,11 @@ describe('the lists of the command line', () => {
     const { id } = await service.createKey({ account });
     const plan = { plan: 'pro', perMinute: 300, perDay: 10_000 };
     expect(await json(`accounts set-plan ${account} --plan pro`)).toEqual({ account, ...plan });
-    expect(await json(`accounts disable ${account}`)).toEqual({ account, disabled: true });
+    expect(await json(`keys set-scopes ${id} --scopes pets:read`)).toEqual({ id, scopes: ['pets:read'] });
+    expect(await json(`keys set-addresses ${id} --addresses 1.2.3.4`)).toEqual({
+      id,
+      addresses: ['1.2.3.4'],
+    });
     expect(await json(`keys unban ${id}`)).toEqual({ id, unbanned: false });
     expect(await json('db migrate')).toEqual({ applied: [] });
     expect(await json('db status')).toContainEqual({
