@@ -17,7 +17,7 @@ const FILL = `
 /** Expects the first response again, byte for byte, with `Idempotent-Replayed: true`. */
 function expectReplay(again: HttpResponse, first: HttpResponse): void {
   expect(again).toMatchObject({ status: first.status, text: first.text });
-  for (const name of ['location', 'content-type', 'content-length']) {
+  for (const name of ['location', 'etag', 'content-type', 'content-length']) {
     expect({ name, value: again.headers[name] }).toEqual({ name, value: first.headers[name] });
   }
   expect(again.headers['idempotent-replayed']).toBe('true');
