@@ -3,7 +3,6 @@ import { codesOf } from '../../src/server/openapi/codes';
 import { readCommittedDocument } from '../support/committed-document';
 import { LabModule } from '../modules/support/lab.module';
 import { startApp, type TestApp } from '../support/app';
-import { connectAdmin, END_OTHER_SESSIONS } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import type { HttpResponse } from '../support/http';
@@ -99,21 +98,5 @@ describe('the Error body', () => {
   ])('malformed_json says: %s', async (reason, body) => {
     const { json } = await app.post('/v1/pets', body);
     expect(json.message).toBe(`The body is not acceptable JSON: ${reason}.`);
-  });
-
-  it('503 service_unavailable has it on /readyz, too', async () => {
-    const name = new URL(app.database.url).pathname.slice(1);
-    const admin = await connectAdmin();
-    await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS false`);
-    try {
-      await app.database.query(END_OTHER_SESSIONS);
-      for (const response of [await app.get('/v1/pets'), await app.get('/readyz', { key: undefined })]) {
-        expectError(response, 503, 'service_unavailable');
-        expect(response.headers['retry-after']).toBe('1');
-      }
-    } finally {
-      await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`);
-      await admin.end();
-    }
   });
 });

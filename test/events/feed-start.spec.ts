@@ -53,12 +53,4 @@ describe('the start of the feed', () => {
     for (const start of ['from=today', 'from=', 'from=now&from=now'])
       expectError(await app.get(`${PATH}?${start}`), 400, 'validation_failed');
   });
-
-  it('responds 304 to the position of now while nothing has happened', async () => {
-    const first = await app.get(`${PATH}?from=now`);
-    const again = await app.get(`${PATH}?from=now`, {
-      headers: { 'if-none-match': String(first.headers.etag) },
-    });
-    expect([again.status, linksOf(again)]).toEqual([304, linksOf(first)]);
-  });
 });

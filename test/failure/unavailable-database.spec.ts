@@ -5,6 +5,7 @@ import { userMessage } from '../../src/app/user-message';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE, SERVICE_ROLE_VARIABLE } from '../support/database-urls';
+import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import type { HttpResponse } from '../support/http';
 import { itWhen } from '../support/it-when';
@@ -65,7 +66,7 @@ describe('while PostgreSQL is unavailable', () => {
 
   async function expectAway(): Promise<void> {
     for (const response of await askAll()) expectUnavailable(response);
-    expect(await app.get('/readyz', without)).toMatchObject({ status: 503 });
+    expectError(await app.get('/readyz', without), 503, 'service_unavailable');
     expect(await app.get('/livez', without)).toMatchObject({ status: 200 });
   }
 
