@@ -8,18 +8,15 @@ import { extensionOf, migrationOf } from '../database/support/extensions';
 import { holdMeasuredTime } from '../support/timers';
 import { itemsExtension } from './support/items.extension';
 import { NOTE, PLACES } from './support/items.parts';
-import { ACCESS_MISTAKES } from './support/access-mistakes';
 import { BODY_MISTAKES } from './support/body-mistakes';
-import { ERROR_MISTAKES } from './support/error-mistakes';
 import { type Mistakes, STORED } from './support/mistake';
-import { DOCUMENT_MISTAKES, LIST_MISTAKES, RESPONSE_MISTAKES } from './support/mistakes';
+import { ACCESS_MISTAKES, DOCUMENT_MISTAKES, LIST_MISTAKES, RESPONSE_MISTAKES } from './support/mistakes';
 import { OF_ACCOUNT, UNNOTICED_MISTAKES } from './support/unnoticed-mistakes';
 import { TAG_MISTAKES } from './support/tag-mistakes';
 import { sharedServer } from './support/shared-server';
 
 const MISTAKES: Mistakes = {
   ...BODY_MISTAKES,
-  ...ERROR_MISTAKES,
   ...RESPONSE_MISTAKES,
   ...TAG_MISTAKES,
   ...ACCESS_MISTAKES,

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional, ApiSchema, PartialType, PickType } from '@nestjs/swagger';
 import { IsIn, IsInt, IsNumber, IsOptional, IsString, Length, Min } from 'class-validator';
 import { Decimal, Int64, Integer, Text } from '../../../src';
-import { createTable, NOTE } from './items.parts';
+import { createTable } from './items.parts';
 import { type Mistakes, on } from './mistake';
 
 const NAME = { description: 'Name of the item.', example: 'North' };
@@ -103,10 +103,5 @@ export const BODY_MISTAKES: Mistakes = on(['create'], {
       const row = await this.insert(body, transaction);
       return { ...row, sum: body.sum && Number(body.sum.toPrecision(15)) };
     },
-  },
-  'null-as-text': {
-    sentence: /responds with note = .* to note = null/,
-    body: NOTE,
-    item: { note: [ApiProperty({ type: 'string', description: 'A note.', example: 'Quiet' })] },
   },
 });

@@ -13,9 +13,6 @@ export function on(handlers: NonNullable<Changes['handlers']>, mistakes: Mistake
   return Object.fromEntries(limited);
 }
 
-/** Without the checks of Idempotency-Key, for a creation that the mistake replaces. */
-export const PLAIN: NonNullable<Changes['facts']> = { create: { idempotent: undefined } as never };
-
 /** Items without the operation that creates them: its values would be checked for each mistake. */
 export const STORED: Changes = {
   up: (table) => `${createTable(table)};

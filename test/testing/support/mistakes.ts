@@ -1,66 +1,33 @@
-import { HttpCode, Param, ParseIntPipe } from '@nestjs/common';
-import { ApiHeader } from '@nestjs/swagger';
-import { RequireScope } from '../../../src';
+import { Param, ParseIntPipe } from '@nestjs/common';
+import { ApiExtension, ApiHeader } from '@nestjs/swagger';
+import { Public, RequireScope } from '../../../src';
 import { IDEMPOTENCY_KEY_HEADER } from '../../../src/platform/idempotency/idempotent.decorator';
-import type { Items } from './items';
 import type { Changes } from './items.extension';
-import { type Mistakes, on, PLAIN, STORED } from './mistake';
+import { type Mistakes, on, STORED } from './mistake';
 
-/** Responds to a creation with a changed row. */
-const creating = (change: (row: any) => unknown): NonNullable<Changes['create']> =>
-  async function (this: Items, body) {
-    return change(await this.insert(body));
-  };
-
-/** Creates an item, and prints it before the platform sees its id. */
-const printing: NonNullable<Changes['create']> = async function (this: Items, body, reply) {
-  const row = await this.insert(body);
-  void reply.type('application/json');
-  return JSON.stringify({ ...row, id: Number(row.id), weight: Number(row.weight) });
-};
-
-/** Responds with an item whose JSON is changed. */
-const getting = (change: (row: object) => string): NonNullable<Changes['get']> =>
-  async function (this: Items, id) {
-    const row = await this.find(id);
-    if (!row) throw this.facts.unknown();
-    return change({ ...row, id: Number(row.id), weight: Number(row.weight) });
-  };
+/** Without the checks of Idempotency-Key, for a creation that the mistake replaces. */
+const PLAIN: NonNullable<Changes['facts']> = { create: { idempotent: undefined } as never };
 
 export const RESPONSE_MISTAKES: Mistakes = on(['create'], {
-  'created-as-ok': {
-    sentence: /responds 200.*status must be one of 201/,
-    decorators: { create: [HttpCode(200)] },
-    create: printing,
-    facts: PLAIN,
-  },
-  'member-missing': {
-    sentence: /responds 500.*"weight" is required/,
-    create: creating((row) => ({ ...row, weight: undefined })),
-    facts: PLAIN,
-  },
-  'member-not-declared': {
-    sentence: /must NOT have additional properties \(colour\)/,
-    handlers: ['create', 'get'],
-    get: getting((row) => JSON.stringify({ ...row, colour: 'red' })),
-  },
   'member-twice': {
     sentence: /must be JSON \(SyntaxError: Duplicate key 'name'/,
     handlers: ['create', 'get'],
-    get: getting((row) => JSON.stringify(row).replace('{', '{"name":"",')),
-  },
-  'location-missing': {
-    sentence: /header location must be there/,
-    create: printing,
-    facts: PLAIN,
-  },
-  'header-not-declared': {
-    sentence: /header x-colour must not be there/,
-    handlers: ['list'],
-    list(query, reply) {
-      void reply.header('x-colour', 'red');
-      return this.rows(0n, query.limit).then((rows) => rows);
+    async get(id) {
+      const row = await this.find(id);
+      if (!row) throw this.facts.unknown();
+      const own = { ...row, id: Number(row.id), weight: Number(row.weight) };
+      return JSON.stringify(own).replace('{', '{"name":"",');
     },
+  },
+  'own-error-body': {
+    sentence: /responds 409 to .*body must have required property/,
+    async create(body, reply) {
+      const row = await this.tryInsert(body);
+      if (row) return row;
+      void reply.code(409).type('application/json');
+      return '{"error":"taken"}';
+    },
+    facts: PLAIN,
   },
   'unknown-as-ok': {
     sentence: /responds 200 if itemId is unknown, and documents 404/,
@@ -73,6 +40,26 @@ export const RESPONSE_MISTAKES: Mistakes = on(['create'], {
     sentence: /responds (400|500) to itemId/,
     handlers: ['get'],
     itemId: Param('itemId', ParseIntPipe),
+  },
+});
+
+export const ACCESS_MISTAKES: Mistakes = on(['list'], {
+  'public-by-mistake': {
+    sentence: /responds 200 to a request without a key, and must respond 401/,
+    decorators: { list: [Public()] },
+  },
+  'scope-of-another': {
+    sentence: /requires the scope pets:read, and its description names another/,
+    decorators: { list: [RequireScope('pets:read')] },
+  },
+  'scope-of-any-key': {
+    sentence: /responds 403 to a key with the scope pets:write, and its x-required-scopes is empty/,
+    facts: { list: { scope: 'any key' } },
+    decorators: { list: [RequireScope('pets:read')] },
+  },
+  'counted-against-its-document': {
+    sentence: /counts in a window, and its document has x-uncounted/,
+    decorators: { list: [ApiExtension('x-uncounted', true)] },
   },
 });
 
@@ -130,7 +117,9 @@ export const LIST_MISTAKES: Mistakes = on(['list'], {
   'replay-missing': {
     sentence: /does not replay the response of an Idempotency-Key/,
     handlers: ['create'],
-    create: creating((row) => row),
+    create(body) {
+      return this.insert(body);
+    },
     facts: PLAIN,
     decorators: { create: [ApiHeader(IDEMPOTENCY_KEY_HEADER)] },
   },

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { HttpCode } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, ApiSchema } from '@nestjs/swagger';
 import { IsOptional, IsString } from 'class-validator';
@@ -51,15 +50,6 @@ export const TAG_MISTAKES: Mistakes = {
         if (!row) throw this.facts.unknown();
         visits += 1;
         return { ...row, places: (visits % 500) + 1 };
-      },
-    },
-    'entity-tag-missing': {
-      sentence: /header etag must be there/,
-      ...STORED,
-      handlers: ['list'],
-      list(_query, reply) {
-        void reply.type('application/json');
-        return Readable.from(['[]']);
       },
     },
     'tag-of-its-own': {
