@@ -44,7 +44,9 @@ describe('orders as buyers and staff see them', () => {
       const [{ key, orders }] = buyers as [Buyer, Buyer];
       const rejected = await update(key, orders[0]!, status);
       expectError(rejected, 403, 'insufficient_scope');
-      expect(rejected.headers['www-authenticate']).toContain('scope="orders:manage"');
+      expect(rejected.headers['www-authenticate']).toBe(
+        'Bearer realm="animal-store", error="insufficient_scope", scope="orders:manage"',
+      );
       expect((await get(key, `/${orders[0]}`)).json.status).toBe('placed');
       // Whether or not the order exists.
       expectError(await update(key, 4711, status), 403, 'insufficient_scope');
