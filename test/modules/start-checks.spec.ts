@@ -5,7 +5,6 @@ import { defineErrors, type Extension, Operation, parsers, RequireScope } from '
 import { createStore } from '../../src/app/store';
 import { userMessage } from '../../src/app/user-message';
 import { codesOf } from '../../src/server/openapi/codes';
-import { migrationOf } from '../database/support/extensions';
 import { startApp, type TestApp } from '../support/app';
 import { startHere } from '../support/start';
 import { kennels, Kennels1795300000000 } from './support/kennels.extension';
@@ -100,10 +99,6 @@ describe('the start fails with one sentence for', () => {
         name: 'team',
         modules: [moduleWith([Get(), RequireScope('pets:read')], [Get(), RequireScope('pets:read')])],
       },
-    ],
-    [
-      'PostgreSQL: The "up" of the migration Pets1795300000009 of the extension team fails (relation "pets" already exists).',
-      { name: 'team', migrations: [migrationOf('Pets1795300000009', 'CREATE TABLE pets ()', '')] },
     ],
   ])('what a library rejects, with its message: %s', async (sentence, extension) => {
     expect(await failureOf(extension)).toContain(sentence.replace(/^\w+: /, ''));
