@@ -43,7 +43,6 @@ describe('the guards', () => {
 
     it.each([
       ['/v1/pets', 'GET, HEAD, POST'],
-      ['/%76%31/%70ets', 'GET, HEAD, POST'],
       ['/v1/pets/1', 'DELETE, GET, HEAD, PATCH'],
     ])('for every method that %s lacks, if the request has a key', async (path, allow) => {
       for (const method of methods.filter((each) => !allow.split(', ').includes(each))) {

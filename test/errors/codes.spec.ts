@@ -44,7 +44,6 @@ const MORE: readonly Rejection[] = [
   ],
   [500, 'internal_error', failed],
   [404, 'route_not_found', (app) => app.send('PROPFIND', '/nothing', { key: undefined })],
-  [405, 'method_not_allowed', (app) => app.send('PUT', '/livez', { key: undefined })],
   [400, 'bad_request', (app) => app.get('/v1/lab/exceptions/a%20list%20of%20messages')],
   [403, 'forbidden', (app) => app.get('/v1/lab/exceptions/ForbiddenException')],
   [409, 'conflict', (app) => app.get('/v1/lab/exceptions/a%20response%20without%20a%20message')],
