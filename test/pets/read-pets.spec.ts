@@ -1,9 +1,10 @@
 import { CoalescedRead } from '../../src/platform/database/coalesced-read';
 import { PET_STATUSES } from '../../src/pets';
+import { petPages } from '../../src/pets/pets.repository';
 import { MAX_INT64, MIN_INT64 } from '../../src/platform/validation/int64';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import { fillPets } from '../support/factories';
+import { aNewPet, fillPets } from '../support/factories';
 import type { HttpResponse } from '../support/http';
 import { linksOf } from '../support/links';
 import { followPages, idsOf, type PagedList, pagingContract } from '../support/paging.contract';
@@ -59,7 +60,7 @@ describe('reading animals', () => {
       const ids = [5, 3, 30, 30, 1, 27, 12, 4711];
       for (const { statuses, categoryId, hasIds, sort } of combinations) {
         const query = [
-          'limit=9',
+          `limit=${hasIds ? 2 : 9}`,
           ...(hasIds ? ids.map((id) => `id=${id}`) : []),
           ...(categoryId === undefined ? [] : [`categoryId=${categoryId}`]),
           ...statuses.map((status) => `status=${status}`),
@@ -88,6 +89,8 @@ describe('reading animals', () => {
       for (const sort of ['id', '-id']) {
         const response = await get(`${ids}&limit=60&sort=${sort}`);
         expect(response.json).toHaveLength(60);
+        const ofOthers = linksOf(response)['next']!.replace(`id=${MAX_INT64 - 99n}`, 'id=1');
+        expectError(await app.get(ofOthers, { key }), 400, 'invalid_cursor');
         const found = await followPages(app, key, `/v1/pets?${ids}&limit=60&sort=${sort}`);
         expect(found).toHaveLength(100);
       }
@@ -190,6 +193,24 @@ describe('reading animals', () => {
       }
       expect((await Promise.all(asked)).map(idsOf)).toEqual([...expected, ...expected]);
       expect(new Set(expected.map(String)).size).toBe(addresses.length);
+    });
+
+    it('200 has an animal that was added before the request, also while an earlier request for the page runs', async () => {
+      const read = petPages.read.bind(petPages);
+      const shared = jest.spyOn(CoalescedRead.prototype, 'read');
+      const hasRead = jest.fn();
+      jest.spyOn(petPages, 'read').mockImplementationOnce(async (...given) => {
+        const page = await read(...given);
+        hasRead();
+        await until(() => shared.mock.calls.length === 2);
+        return page;
+      });
+      const early = app.get('/v1/pets?sort=-id');
+      await until(() => hasRead.mock.calls.length === 1);
+      const { id } = (await app.post('/v1/pets', aNewPet())).json;
+      const late = app.get('/v1/pets?sort=-id');
+      expect([idsOf(await early).includes(id), idsOf(await late).includes(id)]).toEqual([false, true]);
+      jest.restoreAllMocks();
     });
 
     pagingContract('/pets', PET_STATUSES, () => app, noPets);
