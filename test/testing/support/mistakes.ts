@@ -106,6 +106,13 @@ export const LIST_MISTAKES: Mistakes = on(['list'], {
       return this.rows(BigInt(cursor), limit);
     },
   },
+  'cursor-ignored': {
+    sentence: /responds 200 to a cursor of another list, and must respond 400 invalid_cursor/,
+    ...STORED,
+    list({ limit }) {
+      return this.rows(0n, limit);
+    },
+  },
   'list-without-cursor': {
     sentence: /is a list without the parameter cursor. Its query must extend SortedPageQuery/,
     ...STORED,
