@@ -59,6 +59,7 @@ describe('administration over HTTP', () => {
     expect(await use(rotated.key)).toBe('invalid_api_key');
     expectError(await app.post(`${path}/keys`, {}), 409, 'account_disabled');
     await patch(path, { disabled: false });
+    expect((await patch(path, { plan: 'pro' })).json).toMatchObject({ plan: 'pro', perMinute: null });
     const revoked = await app.send('DELETE', `/v1/keys/${id}`);
     expect(revoked.json).toMatchObject({ id, revokedAt: expect.any(String) });
     // The last use is written each second.
@@ -92,6 +93,7 @@ describe('administration over HTTP', () => {
       'keys rotate',
       'accounts disable',
       'accounts enable',
+      'accounts set-plan',
       'keys revoke',
     ]);
     expect((await cli(`audit list --json`)).json().at(-1)).toMatchObject({ osUser: null, madeByKey: own });

@@ -1,7 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createStore } from '../../src/app/store';
+import { createStore, DEFAULT_SCOPES } from '../../src/app/store';
 import { seedPets } from '../../src/cli/seed.repository';
 import { EventsService } from '../../src/events/events.service';
 import { readConfig } from '../../src/platform/config/config';
@@ -90,7 +90,7 @@ describe('GET /v1/events (listEvents)', () => {
       const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
       await app.post(ORDERS, { petId }, { key });
     }
-    const reader = await app.createKey({ scopes: ['events:read', 'pets:read', 'orders:read'] });
+    const reader = await app.createKey({ scopes: ['events:read', ...DEFAULT_SCOPES] });
     const orders = async (key?: string, query = 'type=order.placed') =>
       (await readerOf(app, key === undefined ? {} : { key }, query)()).map(({ data }) => data['id']);
     expect(await orders()).toHaveLength(2);

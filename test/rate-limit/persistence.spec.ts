@@ -122,6 +122,10 @@ describe('counters without Redis', () => {
     await passUntil(async () => (await saved()).length === 1);
     expect(await saved()).toEqual([1]);
     await until(async () => (await lastUse()) === thisMinute());
+    app.clock.advance({ seconds: 60 });
+    const before = await get();
+    await app.restart();
+    expect(day(await get())).toBe(day(before) - 1);
   });
 
   it('continue to count while the database is unavailable, and are saved when it returns', async () => {

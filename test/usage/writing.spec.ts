@@ -2,7 +2,8 @@ import { type CuttingProxy, startCuttingProxy } from '../failure/support/cutting
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE } from '../support/database-urls';
-import { holdTimers, passUntil } from '../support/timers';
+import { holdTimers, pass, passUntil } from '../support/timers';
+import { until } from '../support/until';
 import { withoutTable } from '../support/without-table';
 
 const FAILS = 'The writing of usage fails';
@@ -50,8 +51,11 @@ describe('the counts of getUsage', () => {
     });
     await passUntil(hasLogged(WORKS));
     await request();
+    pass({ seconds: 5 });
+    await until(async () => (await stored()) === 3);
+    await request();
     await app.restart();
-    expect(await stored()).toBe(3);
+    expect(await stored()).toBe(4);
   });
 
   it('are deleted after 400 days', async () => {
