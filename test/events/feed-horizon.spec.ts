@@ -28,21 +28,23 @@ describe('events behind an open transaction', () => {
       await other.query(`SET application_name = 'nightly job'`);
       await other.query('BEGIN');
       const { rows } = await other.query('SELECT pg_current_xact_id(), pg_backend_pid() AS pid');
-      await app.post('/v1/pets', aNewPet());
+      for (let at = 0; at < 2; at += 1) await app.post('/v1/pets', aNewPet());
       expect(await readerOf(app)(false)).toEqual([]);
       // Transactions of other specs may be older.
       await until(async () => {
         const [holder] = await app.database.query<{ pid: number }>(HOLDER);
         return holder?.pid === rows[0].pid;
       });
-      await app.database.query(`UPDATE events SET created_at = clock_timestamp() - interval '20 s'`);
+      await app.database.query(
+        `UPDATE events SET created_at = now() - interval '20 s' WHERE id = (SELECT min(id) FROM events)`,
+      );
       expect(await hidden()).toBeGreaterThanOrEqual(20);
       await other.query('COMMIT');
     } finally {
       await other.end();
     }
     await settle(app);
-    expect([await hidden(), (await readerOf(app)()).length]).toEqual([0, 1]);
+    expect([await hidden(), (await readerOf(app)()).length]).toEqual([0, 2]);
   });
 
   it('have no age while the database does not tell it', async () => {

@@ -100,9 +100,10 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
       const changed = await patch(json.id, { name: 'A' }, { 'if-match': `"other", ${headers['etag']}` });
       const again = await patch(json.id, { name: 'B' }, { 'if-match': '*' });
       expect([changed.status, again.status]).toEqual([200, 200]);
-      // The response to the first one may be lost.
+      // A compressing proxy has changed the tag, and the response to the first one may be lost.
+      const compressed = again.headers['etag']?.replace(/"$/, '-gzip"');
       for (let time = 0; time < 2; time += 1)
-        expect((await remove(json.id, { 'if-match': again.headers['etag'] })).status).toBe(204);
+        expect((await remove(json.id, { 'if-match': compressed })).status).toBe(204);
     });
 
     it.each(['"other"', '', '"a", "b"', 'weak'])(

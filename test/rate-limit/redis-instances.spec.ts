@@ -109,6 +109,10 @@ describeWithRedis('instances that share a Redis', () => {
     for (const at of [0, 0, 1]) await list(at, key);
     const expected = { remaining: LIMIT - 3, resetAt };
     expect(await onBoth(key)).toMatchObject([expected, expected]);
+    // Redis keeps them until the window ends.
+    const counters = [await redis.command('KEYS', '*:minute')].flat().map(String);
+    const lives = await Promise.all(counters.map((each) => redis.command('PTTL', each)));
+    expect(Math.max(...lives.map(Number))).toBeGreaterThan(50_000);
   });
 
   it('continue to share if Redis lost the script or the data, and each admits at most the limit', async () => {

@@ -40,7 +40,7 @@ describe('the deliveries of a webhook', () => {
 
   it('are listed with status, duration and the beginning of the response, the newest first', async () => {
     receiver.respond = (response, { body }) =>
-      body.includes('Rex') ? response.writeHead(202).end(`\0${'é'.repeat(300)}`) : response.destroy();
+      body.includes('Rex') ? response.writeHead(202).end(`\0${'🐈'.repeat(300)}`) : response.destroy();
     await addPets(app, 'Rex', 'Mimi');
     await failed(app, path, 1);
     const [rex, mimi] = await createdIds();
@@ -54,7 +54,7 @@ describe('the deliveries of a webhook', () => {
         response: null,
         error: 'The connection was closed before the end of the response.',
       },
-      { ...common, eventId: rex, status: 202, response: `\ufffd${'é'.repeat(199)}`, error: null },
+      { ...common, eventId: rex, status: 202, response: `\ufffd${'🐈'.repeat(199)}`, error: null },
     ]);
     const { status, nextAttemptAt } = (await app.get(path)).json;
     expect(status).toBe('failing');
