@@ -37,8 +37,10 @@ describe('GET /v1/events (listEvents)', () => {
     const buyer = await app.createKey();
     const placed = (await app.post(ORDERS, { petId: pet.id }, { key: buyer.key })).json;
     const steps = [];
-    for (const status of ['approved', 'delivered'])
+    for (const status of ['approved', 'delivered']) {
+      app.clock.advance({ seconds: 1 });
       steps.push((await update(`${ORDERS}/${placed.id}`, { status })).json);
+    }
     await app.send('DELETE', `/v1/pets/${pet.id}`);
     const { account } = steps[0];
     const events = await read();
