@@ -49,6 +49,10 @@ describe('addresses of a key', () => {
     const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
     const options = { key, headers: { accept: 'application/json, text/event-stream' }, isDocumented: false };
     expectError(await app.post('/mcp', body, options), 403, 'address_not_allowed');
+    // The call of a tool has the address of its agent.
+    const called = { ...body, method: 'tools/call', params: { name: 'listPets', arguments: {} } };
+    const headers = { ...options.headers, ...from('192.0.2.9') };
+    expect((await app.post('/mcp', called, { ...options, headers })).json.result.isError).not.toBe(true);
   });
 
   it('of its own must include the address of the client, which a trusted proxy names', async () => {
