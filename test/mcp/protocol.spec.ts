@@ -196,6 +196,7 @@ describe('the calls of agents', () => {
     ['a body that is too long', 413, JSON.stringify('x'.repeat(70_000))],
     ['another media type', 415, '{}', { 'content-type': 'text/plain' }],
     ['a batch', 400, [list(1), list(2)]],
+    ['a batch of one', 400, [list(1)]],
     ['an unknown origin', 403, list(1), { origin: 'https://evil.example' }],
     ['a call without a correct id', 400, toolCall(null, 'listPets')],
     ['a wrong Accept', 406, list(1), { accept: 'text/plain' }],
