@@ -139,6 +139,7 @@ describe('administration over HTTP', () => {
     );
     expect((await app.get('/v1/audit?account=missing')).json).toEqual([]);
     expectError(await app.get('/v1/accounts/missing/keys'), 404, 'account_not_found');
+    expectError(await app.post('/v1/accounts/missing/keys', {}), 404, 'account_not_found');
   });
 
   it('changes the label and the expiry of a key, in force within 5 s', async () => {
