@@ -1,4 +1,13 @@
-import { applyDecorators, Controller, Get, Inject, Injectable, Module, type Type } from '@nestjs/common';
+import {
+  applyDecorators,
+  Controller,
+  Get,
+  Inject,
+  Injectable,
+  Module,
+  Post,
+  type Type,
+} from '@nestjs/common';
 import { minutes, Throttle } from '@nestjs/throttler';
 import { version } from '../../package.json';
 import { defineErrors, type Extension, Operation, parsers, RequireScope } from '../../src';
@@ -31,13 +40,14 @@ function moduleWith(...handlers: MethodDecorator[][]): Type {
   return LabModule;
 }
 
-const described = (scope: string) =>
+const described = (scope: string, more: object = {}) =>
   Operation({
     id: 'getLab',
     scope,
     summary: 'Do nothing',
     description: 'Never runs.',
     returns: [204, undefined, ''],
+    ...more,
   });
 const throttled = (options: object, name = 'default') =>
   moduleWith([
@@ -73,6 +83,22 @@ describe('the start fails with one sentence for', () => {
       moduleWith([Get(), described('pets:reed')]),
     ],
     [
+      'The operation getTwice has two definitions: rename one of them.',
+      moduleWith(
+        [Get('one'), described('pets:read', { id: 'getTwice' })],
+        [Get('other'), described('pets:read', { id: 'getTwice' })],
+      ),
+    ],
+    [
+      'The error code pet_not_found of getNone has two definitions, if no animal has this id (404) and if never (409): rename one of them.',
+      moduleWith([Get(), described('pets:read', { id: 'getNone', rejects: errorOf('pet_not_found') })]),
+    ],
+    // The work of a repeated key would run twice.
+    [
+      'postLab has only one of `idempotent: true` and @Idempotent(): add the other.',
+      moduleWith([Post(), described('pets:read', { id: 'postLab', idempotent: true })]),
+    ],
+    [
       `@Throttle of LabController.one has "default" with the limit 1.5: use an integer from 1 to 1000000000, ${NAMES}`,
       throttled({ limit: 1.5 }),
     ],
@@ -102,6 +128,16 @@ describe('the start fails with one sentence for', () => {
     ],
   ])('what a library rejects, with its message: %s', async (sentence, extension) => {
     expect(await failureOf(extension)).toContain(sentence.replace(/^\w+: /, ''));
+  });
+
+  // The store would print its own animals by the other class.
+  it('a class with the name of one of the store', async () => {
+    @Injectable()
+    class Pet {}
+    const events = { 'team.sold': { data: Pet, scope: 'pets:read' } };
+    expect(await failureOf({ name: 'team', events })).toBe(
+      'The class Pet has two definitions: rename one of them.',
+    );
   });
 
   it.each<[string, Extension]>([

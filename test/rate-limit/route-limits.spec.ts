@@ -15,7 +15,7 @@ describe('@Throttle on a route', () => {
   let app: TestApp;
   let key: string;
   beforeAll(async () => {
-    app = await startApp({ rateLimitBanAfter: 1, metricsPort: 0 }, { modules: [ThrottledModule] });
+    app = await startApp({ rateLimitBanAfter: 2, metricsPort: 0 }, { modules: [ThrottledModule] });
   });
   afterAll(() => app.close());
   beforeEach(async () => {

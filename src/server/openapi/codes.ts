@@ -6,6 +6,7 @@ import { CODE } from '../../platform/errors/error.schemas';
 import type { DefinedError } from '../../platform/errors/define-errors';
 import { asSentence, platformCodes, platformErrors } from '../../platform/errors/platform.errors';
 import { UserError } from '../../platform/errors/user-error';
+import type { EventTypes } from '../../platform/extension/extension';
 import { exampleMistake } from '../../platform/validation/declare-field';
 
 /** The error codes in the order of the document: by status, the modules' codes before the platform's. */
@@ -32,10 +33,38 @@ export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes
   const codes = new Map<string, DefinedError>();
   for (const each of [...modules, ...everywhere, ...platformCodes]) {
     const mistake = mistakeIn(each, codes.get(each.code) ?? each);
-    if (mistake) throw new UserError(`The error code ${each.code} ${mistake}.`);
+    const isIn = ({ operationId }: OperationObject) => findOperation(operationId)?.rejects.includes(each);
+    const place = operationsOf(paths).find(isIn)?.operationId;
+    if (mistake) throw new UserError(`The error code ${each.code}${place ? ` of ${place}` : ''} ${mistake}.`);
     codes.set(each.code, each);
   }
   return [...codes.values()].sort((one, other) => one.status - other.status);
+}
+
+/**
+ * Checks what no library rejects in the operations of a document and the classes of its events.
+ *
+ * @throws UserError if two operations or two classes have one name, or the work of an Idempotency-Key may run twice
+ */
+export function checkOperations(paths: OpenAPIObject['paths'], schemas: object, events: EventTypes): void {
+  const owners = new Map<string, object>();
+  const claim = (name: string, owner: object): void => {
+    const isOther = (owners.get(name) ?? owner) !== owner;
+    if (isOther) throw new UserError(`The ${name} has two definitions: rename one of them.`);
+    owners.set(name, owner);
+  };
+  for (const { data } of Object.values(events)) claim(`class ${data.name}`, data);
+  for (const operation of operationsOf(paths)) {
+    claim(`operation ${operation.operationId}`, operation);
+    const facts = findOperation(operation.operationId);
+    const { types = [], idempotent = false, rejects = [], returns = [], orList = [] } = facts ?? {};
+    for (const each of [returns[1] ?? [], orList, types].flat(2))
+      if (each.name in schemas) claim(`class ${each.name}`, each);
+    if (idempotent !== rejects.includes(platformErrors.idempotency_key_in_use))
+      throw new UserError(
+        `${facts?.id} has only one of \`idempotent: true\` and @Idempotent(): add the other.`,
+      );
+  }
 }
 
 /** @param other a definition of the same code */

@@ -7,7 +7,7 @@ import { type Config, siteOf } from '../../platform/config/config';
 import { ERROR_SCHEMAS } from '../../platform/errors/error.schemas';
 import type { Extension } from '../../platform/extension/extension';
 import { MAX_ITEMS } from '../../platform/paging/page';
-import { type Codes, codesOf } from './codes';
+import { checkOperations, type Codes, codesOf } from './codes';
 import { completeEvents } from './event-schemas';
 import { completeResponses } from './responses';
 import { completeSchemas } from './schemas';
@@ -75,6 +75,7 @@ export function createDocument(
   // A document completes its own copy.
   const schemas = { ...document.components?.schemas, ...structuredClone(ERROR_SCHEMAS) };
   const paths = belowBase(document.paths);
+  checkOperations(paths, schemas, events);
   const codes = codesOf(paths, added);
   const components: NonNullable<OpenAPIObject['components']> = { securitySchemes: { bearer }, schemas };
   const outline = { ...basis, paths, components };

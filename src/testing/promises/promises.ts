@@ -29,8 +29,6 @@ const PROMISES: Promises = {
     for (const [name, text] of Object.entries({ operationId, summary, description })) {
       if (!text?.trim()) tested.note(`has no ${name}. Declare it with @Operation`);
     }
-    if (document.operations.some((each) => each !== operation && each.operationId === operationId))
-      tested.note(`has the id ${operationId} of another operation. Rename it`);
     // Responses without a body (RFC 9110, 15.3).
     const withBody = ['204', '205'].find((status) => responses[status]?.content !== undefined);
     if (withBody !== undefined) tested.note(`documents a body of ${withBody}, which has none`);

@@ -70,11 +70,6 @@ export const DOCUMENT_MISTAKES: Mistakes = on(['list'], {
     declaredTags: {},
   },
   'tag-not-declared': { sentence: /has the tag .*, which no extension declares/, declaredTags: {} },
-  'id-given-twice': {
-    sentence: /has the id id_given_twice of another operation/,
-    handlers: ['list', 'get'],
-    facts: { list: { id: 'id_given_twice' }, get: { id: 'id_given_twice' } },
-  },
   'operation-not-declared': {
     sentence: /has no summary. Declare it with @Operation/,
     handlers: ['get'],
