@@ -1,5 +1,4 @@
 import { readdirSync, readFileSync, statSync, writeFileSync, readlinkSync, symlinkSync } from 'node:fs';
-import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { Client } from 'pg';
 import { migrate, revert } from '../../src/platform/database/migrate';
@@ -209,27 +208,6 @@ describe('a backup', () => {
     expect((await restore(upgraded, file, later)).migrated).toEqual([Checked.name]);
     await upgraded.drop();
     await extended.drop();
-  });
-
-  it('of version 1 is restored, and then has the schema of this program', async () => {
-    const file = join(__dirname, 'support', 'version-1.backup');
-    const config = configWith(target.url, kennels);
-    expect(await messageOf(restore(target, file))).toMatch(/: restore it with the extension kennels\.$/);
-    const { tables, migrated } = await restore(target, file, config);
-    expect(tables).toContainEqual({ table: 'pets', rows: 20 });
-    expect(migrated).toContain('Administration1795219200025');
-    expect(await target.query('SELECT name FROM pets WHERE id = 20')).toEqual([{ name: 'Milo the Little' }]);
-    expect(await target.query('SELECT name, extension FROM extension_migrations')).toEqual([
-      { name: KENNELS, extension: 'kennels' },
-    ]);
-    expect(await target.query('SELECT command, details FROM audit_entries ORDER BY id DESC LIMIT 1')).toEqual(
-      [{ command: 'migrate', details: migrated.join(', ') }],
-    );
-    expect(await migrate(schemaConfig(target.url))).toEqual({
-      applied: [],
-      removed: ['kennels'],
-    });
-    expect(await revert(config, 'kennels')).toEqual([KENNELS]);
   });
 });
 

@@ -78,14 +78,16 @@ describe('a restore that is rejected', () => {
     await expectRejection(file(), sentence);
   });
 
-  it('is of a newer format or schema', async () => {
-    const path = rewritten((text) =>
-      text.replace('"version":2,"program":"1.0.0"', '"version":3,"program":"3.0.0"'),
-    );
+  it('is of another format or a newer schema', async () => {
     const lacks = (part: string) => `This program lacks the ${part} of Animal Store.`;
-    expect(await messageOf(restore(target, path))).toBe(
-      lacks('format 3 of the backup: restore it with version 3.0.0'),
-    );
+    for (const format of [1, 3]) {
+      const path = rewritten((text) =>
+        text.replace('"version":2,"program":"1.0.0"', `"version":${format},"program":"3.0.0"`),
+      );
+      expect(await messageOf(restore(target, path))).toBe(
+        lacks(`format ${format} of the backup: restore it with version 3.0.0`),
+      );
+    }
     const older = { ...schemaConfig(target.url), migrations: migrations.slice(0, -1) };
     expect(await messageOf(restore(target, good, older))).toBe(
       lacks(`migration ${migrations.at(-1)?.name} of the backup: restore it with version 1.0.0`),

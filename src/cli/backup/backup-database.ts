@@ -17,8 +17,6 @@ import { rejectExisting, writeWholeFile } from './whole-file';
  *     1\tacme\t…                                       its rows, one on each line
  *     \.                                               the end of its rows
  *     {"rows":{"accounts":1,…},"sequences":[…]}        BackupTotals
- *
- * Version 1 has one more line, and in `migrations` a record with the extension.
  */
 export const FORMAT = 'animal-store-backup';
 export const FORMAT_VERSION = 2;
@@ -32,7 +30,7 @@ export interface BackupHeader {
   readonly program: string;
   /** The time of the snapshot: RFC 3339, UTC. */
   readonly createdAt: string;
-  readonly migrations: readonly (AppliedMigration & { readonly record?: AppliedMigration | null })[];
+  readonly migrations: readonly AppliedMigration[];
   /** The tables and their columns as written in SQL; referenced tables first. */
   readonly tables: readonly { readonly table: string; readonly columns: string }[];
 }

@@ -95,10 +95,11 @@ async function readHeader(backup: BackupReader, known: SchemaConfig['migrations'
   const { format, version, program, migrations } = header;
   if (format !== FORMAT) throw new Error('it is not a backup');
   const unknown = migrations.find(({ name }) => !known.some((each) => each.name === name));
-  if (version <= FORMAT_VERSION && !unknown) return header;
-  const part = version > FORMAT_VERSION ? `format ${version}` : `migration ${unknown?.name}`;
-  const extension = unknown?.extension ?? unknown?.record?.extension;
-  const owner = extension === undefined ? `version ${program} of Animal Store` : `the extension ${extension}`;
+  if (version === FORMAT_VERSION && !unknown) return header;
+  const part = version !== FORMAT_VERSION ? `format ${version}` : `migration ${unknown?.name}`;
+  const owner = unknown?.extension
+    ? `the extension ${unknown.extension}`
+    : `version ${program} of Animal Store`;
   throw new UserError(`This program lacks the ${part} of the backup: restore it with ${owner}.`);
 }
 
