@@ -85,7 +85,8 @@ export const auditPages = pages<ListedAuditEntry, 'account'>(
 );
 
 /** The key may be one of a team's authenticator, so its id is any text. */
-const LIFT_BAN = 'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING key_id';
+const LIFT_BAN =
+  'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING banned_until > $2 AS "isBanned"';
 
 /** The addresses in the one form that PostgreSQL prints, without bits after the prefix, each once. */
 const NORMAL_ADDRESSES = `
@@ -182,8 +183,9 @@ export class AccountsRepository {
   }
 
   /** @returns true if the key had a ban */
-  async liftBan(id: string, manager: EntityManager): Promise<boolean> {
-    return (await this.sql.rows(LIFT_BAN, [id], manager)).length > 0;
+  async liftBan(id: string, now: Date, manager: EntityManager): Promise<boolean> {
+    const rows = await this.sql.rows<{ isBanned: boolean }>(LIFT_BAN, [id, now], manager);
+    return rows.some(({ isBanned }) => isBanned);
   }
 
   /**

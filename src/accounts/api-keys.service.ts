@@ -124,7 +124,7 @@ export class ApiKeysService {
   unban(id: string, by?: Maker): Promise<boolean> {
     const keyId = isKeyId(id) ? id.toLowerCase() : id;
     return this.sql.transaction(async (manager) => {
-      const isLifted = await this.keys.liftBan(id, manager);
+      const isLifted = await this.keys.liftBan(id, this.now(), manager);
       const key = isKeyId(keyId) ? await this.keys.lock(keyId, manager) : null;
       // A key of a team's authenticator is known only by its ban.
       if (!key && !isLifted) throw unknownKey(id);

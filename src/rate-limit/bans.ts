@@ -78,7 +78,7 @@ export class Bans {
   /** Saves the bans that began here. If that fails, the next call retries. */
   async save(): Promise<void> {
     for (const [keyId, bannedUntil] of this.unsaved) {
-      await this.repository.saveBan({ keyId, bannedUntil });
+      await this.repository.saveBan({ keyId, bannedUntil }, this.banMs);
       this.unsaved.delete(keyId);
     }
   }
@@ -90,11 +90,14 @@ export class Bans {
     const now = this.clock.now();
     const banned = new Set([...bans.map(({ keyId }) => keyId), ...this.unsaved.keys()]);
     for (const [keyId, { bannedUntil }] of this.histories) {
-      const isKept = bannedUntil > now ? banned.has(keyId) : this.recentStrikes(keyId, now).length > 0;
+      // The clock was ahead when a later ban began.
+      const isBanned = banned.has(keyId) && bannedUntil <= now + this.banMs;
+      const isKept = bannedUntil > now ? isBanned : this.recentStrikes(keyId, now).length > 0;
       if (!isKept) this.histories.delete(keyId);
     }
     for (const { keyId, bannedUntil } of bans)
-      if (this.endOf(keyId) < bannedUntil) this.histories.set(keyId, { strikes: [], bannedUntil });
+      if (bannedUntil > now && this.endOf(keyId) < bannedUntil)
+        this.histories.set(keyId, { strikes: [], bannedUntil });
   }
 
   /** Returns the strikes that count: a ban needs them within the strike period. */

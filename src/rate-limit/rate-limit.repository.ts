@@ -39,15 +39,16 @@ const REGISTER = `
 
 const LEAVE = 'DELETE FROM rate_limit_instances WHERE id = $1';
 
+/** A ban ends at most $3 ms from now by the clock of the database: this clock may be ahead. */
 const SAVE_BAN = `
-  INSERT INTO key_bans (key_id, banned_until) VALUES ($1, $2)
+  INSERT INTO key_bans (key_id, banned_until) VALUES ($1, least($2, now() + $3::float8 * interval '1 ms'))
   ON CONFLICT (key_id) DO UPDATE SET banned_until = excluded.banned_until`;
 
-/** Also deletes the bans that have ended by this clock and that of the database. */
+/** A margin keeps the rows of other instances, whose clocks may be behind. */
 const READ_BANS = `
-  WITH ended AS (DELETE FROM key_bans WHERE banned_until < least($1, now()))
+  WITH ended AS (DELETE FROM key_bans WHERE banned_until < least($1, now()) - interval '1 day')
   SELECT key_id AS "keyId", (extract(epoch FROM banned_until) * 1000)::float8 AS "bannedUntil"
-  FROM key_bans WHERE banned_until > $1`;
+  FROM key_bans`;
 
 /** The counters, the bans, and the list of the running instances. Times are milliseconds since the epoch. */
 @Injectable()
@@ -82,10 +83,11 @@ export class RateLimitRepository {
     await this.sql.rows(LEAVE, [instanceId]);
   }
 
-  async saveBan({ keyId, bannedUntil }: Ban): Promise<void> {
-    await this.sql.rows(SAVE_BAN, [keyId, new Date(bannedUntil)]);
+  async saveBan({ keyId, bannedUntil }: Ban, banMs: number): Promise<void> {
+    await this.sql.rows(SAVE_BAN, [keyId, new Date(bannedUntil), banMs]);
   }
 
+  /** Also returns the bans that ended within a day. */
   readBans(now: number): Promise<Ban[]> {
     return this.sql.rows(READ_BANS, [new Date(now)]);
   }

@@ -1,5 +1,6 @@
 import { ApiKeysService } from '../../src/accounts';
 import { PageQuery } from '../../src/platform/paging/page';
+import { Bans } from '../../src/rate-limit/bans';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { until } from '../support/until';
@@ -150,15 +151,50 @@ describe('bans', () => {
     expect((await ask()).code).toBe('api_key_banned');
   });
 
-  it('keeps its row while it lasts by the clock of the database', async () => {
+  it('keeps its row until a day after its end by the clock of the database', async () => {
     await app.database.query(
-      `INSERT INTO key_bans VALUES ('over', now() - interval '1 h'), ('on', now() + interval '1 h')`,
+      `INSERT INTO key_bans VALUES ('over', now() - interval '25 h'), ('on', now() - interval '23 h')`,
     );
     const rows = async () =>
       (await app.database.query<{ id: string }>('SELECT key_id AS id FROM key_bans')).map((row) => row.id);
     app.clock.advance({ seconds: 10 * 366 * 86_400 });
     await until(async () => !(await rows()).includes('over'));
     expect(await rows()).toContain('on');
+  });
+
+  describe('of an instance with a wrong clock', () => {
+    let other: TestApp;
+    beforeAll(async () => {
+      app.clock.advance({ seconds: (Date.now() - app.clock.now()) / 1_000 });
+      const database = Object.assign(Object.create(app.database), { drop: () => Promise.resolve() });
+      const settings = { rateLimitBanAfter: BAN_AFTER, rateLimitBanSeconds: BAN_SECONDS };
+      other = await startApp(settings, { database });
+    });
+    afterAll(() => other.close());
+
+    it.each([
+      ['10 minutes behind', -600, false],
+      ['a day ahead', 86_400, true],
+    ])('%s stays in force there, and ends in time elsewhere', async (_clock, seconds, isBanned) => {
+      other.clock.advance({ seconds: (app.clock.now() - other.clock.now()) / 1_000 + seconds });
+      for (let at = 0; at < 2 + BAN_AFTER; at += 1) {
+        await other.get('/v1/pets', { key });
+        other.clock.advance({ seconds: 1 });
+      }
+      const rows = () => app.database.query('SELECT FROM key_bans WHERE key_id = $1', [id]);
+      await until(async () => (await rows()).length === 1);
+      for (const { nest } of [app, other, app, other]) await nest.get(Bans, { strict: false }).read();
+      expect((await other.get('/v1/pets', { key })).json.code).toBe('api_key_banned');
+      expect((await strikes()).bannedUntil !== null).toBe(isBanned);
+      expect((await listed()) !== undefined).toBe(isBanned);
+      app.clock.advance({ seconds: BAN_SECONDS });
+      expect([await strikes(), await listed()]).toEqual([NO_STRIKES, undefined]);
+      // The clock is right again.
+      other.clock.advance({ seconds: BAN_SECONDS - seconds });
+      await other.nest.get(Bans, { strict: false }).read();
+      expect((await other.get('/v1/key', { key })).json.strikes).toEqual(NO_STRIKES);
+      expect(await keys().unban(id)).toBe(false);
+    });
   });
 
   it.each([{ rateLimitBanAfter: 0 }, { rateLimitBanSeconds: 0 }])(
