@@ -105,14 +105,12 @@ export class ApiKeysService {
   /** Replaces values of a key. Each instance applies them within 5 s. @throws ApiError if the key does not exist */
   async update(id: string, change: KeyChange, by?: Maker): Promise<void> {
     const { label, scopes, addresses, expiresAt } = change;
+    const expiry = expiresAt === null ? 'never' : expiresAt?.toISOString();
     const entries = [
-      { command: 'keys set-label', details: label === undefined ? label : `label ${label}` },
+      { command: 'keys change', details: label === undefined ? label : `label ${label}` },
       { command: 'keys set-scopes', details: scopes && `scopes ${scopes.join(', ')}` },
       { command: 'keys set-addresses', details: addresses && detailsOf(addresses) },
-      {
-        command: 'keys set-expiry',
-        details: expiresAt === undefined ? expiresAt : `expires ${expiresAt?.toISOString() ?? 'never'}`,
-      },
+      { command: 'keys change', details: expiry && `expires ${expiry}` },
     ];
     const given = entries.filter(({ details }) => details !== undefined);
     const normal = async (manager: EntityManager) =>

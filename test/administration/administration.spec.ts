@@ -159,9 +159,9 @@ describe('administration over HTTP', () => {
     expect((await patch(path, { expiresAt: null })).json.expiresAt).toBeNull();
     expect(await use()).toBe(200);
     expect((await auditOf(name)).slice(2).map(({ command, details }) => `${command} ${details}`)).toEqual([
-      'keys set-label label till',
-      `keys set-expiry expires ${soon}`,
-      'keys set-expiry expires never',
+      'keys change label till',
+      `keys change expires ${soon}`,
+      'keys change expires never',
     ]);
   });
 
