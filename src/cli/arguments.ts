@@ -79,7 +79,8 @@ export const wholeNumber = parserOf(
 );
 
 /** A name of the new package. Those of the store would be there twice. */
-const PART_NAME = /^(?!(account|config|event|key|mcp|order|pet|webhook)s?$)(?=.{1,24}$)[a-z]+(-[a-z]+)*$/;
+const PART_NAME =
+  /^(?!(account|administration|config|event|key|mcp|order|pet|usage|webhook)s?$)(?=.{1,24}$)[a-z]+(-[a-z]+)*$/;
 
 export const partName = parserOf(
   (text) => (PART_NAME.test(text) ? text : undefined),

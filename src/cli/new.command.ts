@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { version } from '../app/store';
 import { UserError } from '../platform/errors/user-error';
@@ -15,7 +15,7 @@ export function addNewCommand(command: OutputCommand): void {
     .argument('<name>', 'name of the extension and of its folder, such as vet-clinic', partName)
     .argument('<things>', 'what it keeps, in the plural, such as visits', partName)
     .prints(async (name: string, things: string) => {
-      const thing = things.replace(/ies$/, 'y').replace(/(?<=ss|x|[cs]h)es$|s$/, '');
+      const thing = things.replace(/(?<!ser)ies$/, 'y').replace(/(?<=ss|tus|x|[cs]h)es$|(?<!serie)s$/, '');
       const names: Record<string, string> = { grooming: name, appointments: things, appointment: thing };
       const rename = (text: string) =>
         text.replaceAll(WORDS, (word, before, _, after) => {
@@ -28,8 +28,13 @@ export function addNewCommand(command: OutputCommand): void {
         });
       if (existsSync(name)) throw new UserError(`${name} exists. Choose another name, or move it.`);
       const pack = existsSync(join(ROOT, 'src')) ? ['run', 'pack', '--'] : ['pack'];
-      const { status } = spawnSync('npm', [...pack, '--pack-destination', resolve()], { cwd: ROOT });
-      if (status !== 0) throw new UserError('npm cannot pack animal-store. Check npm and this folder.');
+      mkdirSync(name);
+      process.stderr.write('Packing animal-store.\n');
+      const { status } = spawnSync('npm', [...pack, '--pack-destination', resolve(name)], { cwd: ROOT });
+      if (status !== 0) {
+        rmSync(name, { recursive: true });
+        throw new UserError('npm cannot pack animal-store. Check npm and this folder.');
+      }
       const paths = readdirSync(EXAMPLE, { recursive: true, encoding: 'utf8' });
       for (const path of paths.filter((each) => /^(?!node_modules|dist|[.]).*[.]\w+$/.test(each))) {
         const file = join(name, rename(path));
@@ -39,7 +44,7 @@ export function addNewCommand(command: OutputCommand): void {
       }
       writeFileSync(join(name, '.gitignore'), 'dist/\nnode_modules/\n.data/\n');
       writeFileSync(join(name, '.npmrc'), 'legacy-peer-deps=false\n');
-      renameSync(`animal-store-${version}.tgz`, join(name, 'animal-store.tgz'));
+      renameSync(join(name, `animal-store-${version}.tgz`), join(name, 'animal-store.tgz'));
       return { json: { name, things }, text: `Created ${name}. Next: cd ${name} && npm install && npm test` };
     });
 }

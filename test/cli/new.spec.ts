@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ts from 'typescript';
-import { version } from '../../src/app/store';
+import { OWN_EXTENSIONS, version } from '../../src/app/store';
 import { runCli } from '../support/cli';
 
 const ROOT = join(__dirname, '..', '..');
@@ -82,10 +82,23 @@ describe('animal-store new', () => {
     ['boxes', 'ZooBox'],
     ['houses', 'ZooHouse'],
     ['staff', 'ZooStaff'],
+    ['statuses', 'ZooStatus'],
+    ['series', 'ZooSeries'],
   ])('names one of the %s %s', async (things, type) => {
     rmSync('zoo', { recursive: true, force: true });
     expect((await runCli(['new', 'zoo', things], environment)).status).toBe(0);
     expect(textOf('zoo', `src/${things}.dto.ts`)).toContain(`export class ${type} {`);
+  });
+
+  it.each(OWN_EXTENSIONS.map(({ name }) => name))('rejects %s, a name of the store', async (name) => {
+    expect((await runCli(['new', name, 'visits'], environment)).status).toBe(2);
+  });
+
+  it('keeps a packed store of the working folder', async () => {
+    const packed = `animal-store-${version}.tgz`;
+    writeFileSync(packed, 'kept');
+    expect((await runCli(['new', 'keeper', 'visits'], environment)).status).toBe(0);
+    expect(readFileSync(packed, 'utf8')).toBe('kept');
   });
 
   it('writes into a new folder only', async () => {
@@ -96,7 +109,10 @@ describe('animal-store new', () => {
 
   it('exits with 1 and one sentence without npm, and can be repeated', async () => {
     const { status, all } = await runCli(['new', 'clinic', 'visits'], { PATH: tmpdir() });
-    expect([status, all]).toEqual([1, 'npm cannot pack animal-store. Check npm and this folder.\n']);
+    expect([status, all]).toEqual([
+      1,
+      'Packing animal-store.\nnpm cannot pack animal-store. Check npm and this folder.\n',
+    ]);
     expect((await runCli(['new', 'clinic', 'visits'], environment)).status).toBe(0);
   });
 });
