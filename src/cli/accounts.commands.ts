@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { AccountsService, limitsOf, type Plan } from '../accounts';
+import type { SortedPageQuery } from '../platform/paging/page';
 import { planChoice, planOptions, since, wholeNumber } from './arguments';
 import type { CommandContext } from './context';
 import { listOf, type OutputCommand } from './output';
@@ -63,9 +64,10 @@ export function addAuditCommands(audit: OutputCommand, context: CommandContext):
     .prints(async ({ account: name, since: from, limit }: AuditFilter) => {
       const newest = await context.withService(AccountsService, async (service) => {
         const account = name === undefined ? name : (await service.require(name)).name;
-        return await readAll((query) => service.listAudit(query), { sort: '-id', account }, limit);
+        const list = (query: SortedPageQuery) => service.listAudit(query);
+        return await readAll(list, { sort: '-id', account }, limit, ({ at }) => !from || at > from);
       });
-      const listed = newest.filter(({ at }) => !from || at > from).toReversed();
+      const listed = newest.toReversed();
       return listOf(listed, ({ at, osUser, madeByKey, command, account, keyId: key, details }) => {
         const user = osUser ?? `key ${madeByKey}`;
         return { at: at.toISOString().replace(/\.\d+/, ''), user, command, account, key, details };
