@@ -88,7 +88,7 @@ const writeWhole: Writable['_write'] = (chunk: Buffer, _encoding, done) => {
 };
 
 /** @param remedy the sentence that `watchOutput` adds if the text cannot be written */
-export function printLine(text: string, remedy?: string): void {
+function printLine(text: string, remedy?: string): void {
   process.stdout.write(`${printable(text)}\n`, (error) => {
     if (error) Object.assign(error, { remedy });
   });

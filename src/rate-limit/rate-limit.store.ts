@@ -30,7 +30,7 @@ export interface Counters {
 }
 
 /** The decision of Redis on a request, and the windows after it. */
-export interface Report extends Counters {
+interface Report extends Counters {
   readonly isAdmitted: boolean;
   readonly now: number;
 }

@@ -152,7 +152,7 @@ export function shown(value: unknown): string {
 }
 
 /** Shortens a text to one line without control characters. */
-export function shortened(text: string): string {
+function shortened(text: string): string {
   const line = text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').replace(/[.!]$/, '');
   return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)}…` : line;
 }
