@@ -225,7 +225,7 @@ export const settings = {
   rateLimitBanAfter: setting(
     'RATE_LIMIT_BAN_AFTER=100',
     integer(0, MAX_STRIKES),
-    'Number of strikes (429 responses, at most one per second) within five minutes that bans a key, at most 300; `0`: no bans.',
+    'Number of strikes (429 responses, at most one per second) within five minutes that bans a key, at most 300; `0`: no bans. With 6 or less a client that waits may be banned.',
   ),
   rateLimitBanSeconds: setting(
     'RATE_LIMIT_BAN_SECONDS=300',
