@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { version } from '../app/store';
-import { backupDatabase, type CopiedTable } from './backup/backup-database';
+import { backupDatabase } from './backup/backup-database';
 import { restoreDatabase } from './backup/restore-database';
 import { migrate, migrationStates, revert } from '../platform/database/migrate';
 import type { CommandContext } from './context';
@@ -67,7 +67,7 @@ function addFileCommands(db: OutputCommand, context: CommandContext): void {
     });
 }
 
-function copied(verb: string, tables: readonly CopiedTable[], what: string): string {
+function copied(verb: string, tables: readonly { readonly rows: number }[], what: string): string {
   const rows = tables.reduce((sum, table) => sum + table.rows, 0);
   return `${verb} ${tables.length} tables with ${rows} rows ${what}.`;
 }

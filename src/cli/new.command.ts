@@ -31,10 +31,8 @@ export function addNewCommand(command: OutputCommand): void {
       mkdirSync(name);
       process.stderr.write('Packing animal-store.\n');
       const { status } = spawnSync('npm', [...pack, '--pack-destination', resolve(name)], { cwd: ROOT });
-      if (status !== 0) {
-        rmSync(name, { recursive: true });
-        throw new UserError('npm cannot pack animal-store. Check npm and this folder.');
-      }
+      if (status !== 0) rmSync(name, { recursive: true });
+      if (status !== 0) throw new UserError('npm cannot pack animal-store. Check npm and this folder.');
       const paths = readdirSync(EXAMPLE, { recursive: true, encoding: 'utf8' });
       for (const path of paths.filter((each) => /^(?!node_modules|dist|[.]).*[.]\w+$/.test(each))) {
         const file = join(name, rename(path));

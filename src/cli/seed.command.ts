@@ -7,17 +7,12 @@ import { seedPets } from './seed.repository';
 
 const RANDOM_SEEDS = 2 ** 32;
 
-interface SeedOptions {
-  readonly pets: number;
-  readonly randomSeed?: string;
-}
-
 export function addSeedCommand(seed: OutputCommand, context: CommandContext): void {
   seed
     .description('add sample animals; adds none if it fails or is interrupted')
     .requiredOption('--pets <number>', 'number of animals', wholeNumber)
     .option('--random-seed <text>', 'the same text makes the same animals (default: a random number)', label)
-    .prints(({ pets, randomSeed = String(randomInt(RANDOM_SEEDS)) }: SeedOptions) =>
+    .prints(({ pets, randomSeed = String(randomInt(RANDOM_SEEDS)) }: { pets: number; randomSeed?: string }) =>
       context.withSchema(({ databaseUrl }) => addPets(databaseUrl, pets, randomSeed)),
     );
 }

@@ -36,13 +36,7 @@ export function addUsageCommand(usage: OutputCommand, context: CommandContext): 
       return listOf(days, ({ date, account, keyId, label, ...counts }) => {
         const bars = `${bar(counts.admitted, '█')}${bar(counts.rejected, '░')}`;
         const key = label ?? keyId.replace(UUID, '$1…');
-        return {
-          date,
-          account,
-          key,
-          ...counts,
-          ...(process.stdout.isTTY && { requests: bars }),
-        };
+        return { date, account, key, ...counts, ...(process.stdout.isTTY && { requests: bars }) };
       });
     });
 }

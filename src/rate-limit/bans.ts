@@ -78,7 +78,7 @@ export class Bans {
   /** Saves the bans that began here. If that fails, the next call retries. */
   async save(): Promise<void> {
     for (const [keyId, bannedUntil] of this.unsaved) {
-      await this.repository.saveBan({ keyId, bannedUntil }, this.banMs);
+      await this.repository.saveBan(keyId, bannedUntil, this.banMs);
       this.unsaved.delete(keyId);
     }
   }

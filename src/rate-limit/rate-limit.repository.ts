@@ -4,12 +4,6 @@ import type { Counters } from './rate-limit.store';
 
 const BATCH_SIZE = 5_000;
 
-/** The ban of a key. Its end is in milliseconds since the epoch. */
-export interface Ban {
-  readonly keyId: string;
-  readonly bannedUntil: number;
-}
-
 const SAVE = `
   INSERT INTO rate_limit_counters (owner, minute_used, minute_ends_at, day_used, day_ends_at)
   SELECT owner, (minute->>'used')::integer, to_timestamp((minute->>'endsAt')::float8 / 1000),
@@ -83,12 +77,12 @@ export class RateLimitRepository {
     await this.sql.rows(LEAVE, [instanceId]);
   }
 
-  async saveBan({ keyId, bannedUntil }: Ban, banMs: number): Promise<void> {
+  async saveBan(keyId: string, bannedUntil: number, banMs: number): Promise<void> {
     await this.sql.rows(SAVE_BAN, [keyId, new Date(bannedUntil), banMs]);
   }
 
   /** Also returns the bans that ended within a day. */
-  readBans(now: number): Promise<Ban[]> {
+  readBans(now: number): Promise<{ readonly keyId: string; readonly bannedUntil: number }[]> {
     return this.sql.rows(READ_BANS, [new Date(now)]);
   }
 }

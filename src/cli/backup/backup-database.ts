@@ -45,11 +45,6 @@ export interface BackupTotals {
   }[];
 }
 
-export interface CopiedTable {
-  readonly table: string;
-  readonly rows: number;
-}
-
 /** False for a table or sequence that triggers fill when its source is restored. */
 const IS_KEPT = `coalesce(obj_description(oid, 'pg_class'), '') NOT LIKE 'Derived %'`;
 
@@ -103,7 +98,7 @@ export async function backupDatabase(
   const client = await openConnection(databaseUrl);
   try {
     const header = await beginSnapshot(client, program);
-    const tables: CopiedTable[] = [];
+    const tables: { table: string; rows: number }[] = [];
     const text = backupText(client, header, tables, onProgress);
     const bytes = await writeWholeFile(path, (file) => pipeline(text, createGzip(), file));
     return { createdAt: header.createdAt, bytes, tables };
@@ -131,7 +126,7 @@ async function beginSnapshot(client: Client, program: string): Promise<BackupHea
 async function* backupText(
   client: Client,
   header: BackupHeader,
-  copied: CopiedTable[],
+  copied: { table: string; rows: number }[],
   onProgress: (share: number) => void,
 ): AsyncGenerator<Buffer | string> {
   yield jsonLine(header);

@@ -5,14 +5,7 @@ import { createGunzip } from 'node:zlib';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { QueryRunner } from 'typeorm';
-import {
-  type BackupHeader,
-  type BackupTotals,
-  type CopiedTable,
-  END_OF_ROWS,
-  FORMAT,
-  FORMAT_VERSION,
-} from './backup-database';
+import { type BackupHeader, type BackupTotals, END_OF_ROWS, FORMAT, FORMAT_VERSION } from './backup-database';
 import { isDatabaseUnavailable } from '../../platform/database/database-errors';
 import {
   applyMigrations,
@@ -106,7 +99,7 @@ async function readHeader(backup: BackupReader, known: SchemaConfig['migrations'
 async function copyTables(client: Client, header: BackupHeader, backup: BackupReader) {
   // The migrations have added rows, such as their own list.
   await client.query(`TRUNCATE ${header.tables.map(({ table }) => table).join(', ')}`);
-  const copied: CopiedTable[] = [];
+  const copied: { table: string; rows: number }[] = [];
   for (const { table, columns } of header.tables) {
     const next = await backup.json<{ table: string }>();
     if (next.table !== table) throw new Error(`the table ${table} is missing`);
