@@ -59,17 +59,14 @@ export async function buildService(
     const migrated = () =>
       migrate({ ...serviceConfig, migrations: store.migrations }, prefixOf(config.deployment));
     const { removed, newer } = await migrated();
-    const found = [
-      ...removed.map(
-        (name) =>
-          `The tables of the removed extension ${name} stay. "db revert --extension ${name}" of a program that has it deletes them.`,
-      ),
-      ...(newer === undefined
-        ? []
-        : [
-            `The database was migrated by a newer version of Animal Store (${newer}). Run this version next to it only during an update.`,
-          ]),
-    ];
+    const found = removed.map(
+      (name) =>
+        `The tables of the removed extension ${name} stay. "db revert --extension ${name}" of a program that has it deletes them.`,
+    );
+    if (newer !== undefined)
+      found.push(
+        `The database was migrated by a newer version of Animal Store (${newer}). Run this version next to it only during an update.`,
+      );
     for (const notice of found) logger.warn(notice);
     const app = await createApp(serviceConfig, logger, store, clock, workers);
     app.get(DatabaseModule).afterClose(() => database.close());

@@ -8,20 +8,9 @@ import { Sql } from '../platform/database/sql';
 import { MAX_WEBHOOKS, WebhookEntity } from './webhook.entity';
 
 /** The columns that clients see. */
-export type ShownColumns = Pick<
+export type ShownColumns = Omit<
   WebhookEntity,
-  | 'accountId'
-  | 'attempts'
-  | 'createdAt'
-  | 'disabledAt'
-  | 'dueAt'
-  | 'id'
-  | 'lastDeliveryAt'
-  | 'lastError'
-  | 'types'
-  | 'updatedAt'
-  | 'url'
-  | 'waitingSince'
+  'account' | 'failingSince' | 'isIdle' | 'isSlow' | 'position' | 'replacedSecrets' | 'secret'
 >;
 
 export const webhookPages = pages<ShownColumns, 'accountId'>(

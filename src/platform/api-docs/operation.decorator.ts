@@ -52,7 +52,7 @@ export interface OperationFacts {
 }
 
 /** An operation with the facts of its handler. */
-export interface RegisteredOperation extends OperationFacts {
+interface RegisteredOperation extends OperationFacts {
   /** The error codes of this operation, including its parameters and pages. */
   readonly rejects: readonly DefinedError[];
   readonly types: readonly Type<object>[];
