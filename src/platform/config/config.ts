@@ -1,9 +1,8 @@
 import { isUtf8 } from 'node:buffer';
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { GONE_SETTINGS } from './gone-settings';
 import { path as pathOf } from './parsers';
-import { type Setting, settings } from './settings';
+import { GONE_SETTINGS, type Setting, settings } from './settings';
 import { UserError } from '../errors/user-error';
 
 /** Settings by their names in the `Config`. */

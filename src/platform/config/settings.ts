@@ -238,3 +238,10 @@ export const settings = {
     'Minimum log level: `fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`.',
   ),
 } as const;
+
+/** Settings of earlier versions by their variable, and what replaces each. */
+export const GONE_SETTINGS: Readonly<Record<string, string>> = {
+  EMBEDDED_PG_BIN: 'remove it, or set DATABASE_URL to another PostgreSQL',
+  WEBHOOKS_KEY: 'remove it, encrypt the disk instead, and replace encrypted secrets with rotateWebhook',
+  WEBHOOKS_KEY_FILE: 'remove it as WEBHOOKS_KEY',
+};

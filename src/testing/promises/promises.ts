@@ -7,10 +7,7 @@ import { OperationUnderTest, type Promises } from './operation-under-test';
 import { pagePromises } from './page.promises';
 import { valuePromises } from './value.promises';
 
-/**
- * Later ones send more requests, and change or remove more. The limit is the last, because a rejection that is sent again
- * in its other form would then be 429.
- */
+/** In this order: later ones send more requests, and change or remove more. */
 const PROMISES: Promises = {
   ...accessPromises,
   ...pagePromises,
