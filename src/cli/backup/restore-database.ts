@@ -44,8 +44,9 @@ export async function restoreDatabase(
     const { size } = statSync(path);
     file.on('data', () => onProgress(file.bytesRead / size));
     const restore = async (runner: QueryRunner) => {
+      const present = await readApplied(runner);
       await rejectUsed(runner);
-      if ((await readApplied(runner)).length > 0) {
+      if (present.length > 0) {
         throw new UserError(
           'The database is not empty: rename DATA_DIR, or name an empty database in DATABASE_URL.',
         );

@@ -10,7 +10,7 @@ import {
   rejectNewerSchema,
 } from './schema-states';
 import { Audit1795219200012 } from './migrations/platform.migrations';
-import { UserError } from '../errors/user-error';
+import { codeOf, UserError } from '../errors/user-error';
 
 /** A migration of this program. */
 export interface SchemaMigration {
@@ -78,8 +78,8 @@ async function claim(runner: QueryRunner, keyPrefix: string): Promise<void> {
  */
 export function revert(config: SchemaConfig, extension?: string): Promise<string[]> {
   return inMigrationTransaction(config, async (runner) => {
-    await rejectUsed(runner);
     const applied = await readApplied(runner);
+    await rejectUsed(runner);
     rejectNewerSchema(compareSchema(applied, config.migrations));
     const ofExtension = applied.filter((each) => each.extension === extension);
     const reverted = extension === undefined ? applied.slice(-1) : ofExtension.toReversed();
@@ -97,6 +97,8 @@ export function revert(config: SchemaConfig, extension?: string): Promise<string
       await runner.query('DELETE FROM migrations WHERE name = $1', [name]);
       await explainFailure(migration, 'down', () => new migration.create().down(runner));
     }
+    // An empty table of this name is that of another program.
+    if (reverted.length === applied.length) await runner.query('DROP TABLE IF EXISTS migrations');
     return reverted.map(({ name }) => name);
   });
 }
@@ -214,7 +216,13 @@ export async function applyMigrations(migrations: readonly SchemaMigration[], ru
   }
 }
 
-/** @throws UserError if the step of an extension's migration fails, unless the database was unavailable */
+/** SQLSTATE codes if a relation, type, function or column exists already. */
+const TAKEN = /^42(P07|710|723|701)$/;
+
+/**
+ * @throws UserError if the step of an extension's migration fails, or the database has what it creates, unless the
+ *   database was unavailable
+ */
 async function explainFailure(
   { name, extension }: SchemaMigration,
   step: 'up' | 'down',
@@ -223,9 +231,13 @@ async function explainFailure(
   try {
     await run();
   } catch (error) {
-    if (extension === undefined || isDatabaseUnavailable(error)) throw error;
+    if (isDatabaseUnavailable(error) || (extension === undefined && !TAKEN.test(codeOf(error)))) throw error;
+    const [owner, fix] =
+      extension === undefined
+        ? ['the store', 'Rename what another program has there, or give the store a database of its own.']
+        : [`the extension ${extension}`, 'Fix it and repeat.'];
     throw new UserError(
-      `The "${step}" of the migration ${name} of the extension ${extension} fails (${firstLine(error)}). Nothing was changed. Fix it and repeat.`,
+      `The "${step}" of the migration ${name} of ${owner} fails (${firstLine(error)}). Nothing was changed. ${fix}`,
       { cause: error },
     );
   }

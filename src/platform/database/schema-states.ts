@@ -1,4 +1,5 @@
 import type { QueryRunner } from 'typeorm';
+import { AccountsAndApiKeys1795219200000 } from './migrations/platform.migrations';
 import { UserError } from '../errors/user-error';
 
 /** A migration of the database; `extension` is null for one of the store. */
@@ -12,35 +13,52 @@ export interface MigrationState extends AppliedMigration {
   readonly state: 'applied' | 'pending' | 'removed' | 'newer';
 }
 
-/** Parts of a database: `target` is the schema of new tables, and `present` that of the migrations. */
+/** Parts of a database: `target` is the schema of new tables, with `relations`, and `present` that of the migrations. */
 interface Found {
   readonly migrations: boolean;
   readonly owners: boolean;
   readonly target: string | null;
   readonly present: string | null;
+  readonly relations: string[];
 }
+
+/** Members of PostgreSQL's own extensions, such as the view `pg_stat_statements`, belong to no program. */
+const FOUND = `
+  SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND relkind = 'r') AS migrations,
+         to_regclass('extension_migrations') IS NOT NULL AS owners,
+         quote_ident(current_schema()) AS target,
+         (SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = to_regclass('migrations')) AS present,
+         ARRAY(SELECT relname::text FROM pg_class
+               WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind NOT IN ('i', 'I', 't')
+                 AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
+               ORDER BY relname LIMIT 3) AS relations`;
+
+/** Every version of the store begins with this migration. The table of another program may have other columns. */
+const OURS = `SELECT FROM migrations AS found WHERE to_jsonb(found) ->> 'name' = '${AccountsAndApiKeys1795219200000.name}'`;
 
 /**
  * Returns the migrations of the database, in the order in which they were applied.
  *
  * @param database a connection of TypeORM, or of a backup
- * @throws UserError if new tables would be in another schema than these: a backup would lack one of the two
+ * @throws UserError if new tables would be in another schema than these: a backup would lack one of the two;
+ *   or if tables of another program are there
  */
 export async function readApplied(database: {
   query<Row extends object>(text: string): Promise<Row[]>;
 }): Promise<AppliedMigration[]> {
-  const [exists] = await database.query<Found>(`
-    SELECT to_regclass('migrations') IS NOT NULL AS migrations,
-           to_regclass('extension_migrations') IS NOT NULL AS owners,
-           quote_ident(current_schema()) AS target,
-           (SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = to_regclass('migrations')) AS present`);
-  const { target, present } = exists ?? {};
+  const [exists] = await database.query<Found>(FOUND);
+  const { target, present, relations = [] } = exists ?? {};
   if (target && (target.startsWith('pg_') || target !== (present ?? target))) {
     throw new UserError(
       `New tables would be in the schema ${target}, not in ${present ?? 'public'}: let the search_path of the user in DATABASE_URL name only the schema of the store.`,
     );
   }
-  if (!exists?.migrations) return [];
+  if (!exists?.migrations || (await database.query(OURS)).length === 0) {
+    if (relations.length === 0) return [];
+    throw new UserError(
+      `The database belongs to another program (it has ${relations.join(', ')}): set DATABASE_URL to an empty database, or to an empty schema with ?options=-csearch_path%3DNAME.`,
+    );
+  }
   // Version 1.0.0 has no extensions.
   if (!exists.owners) return database.query('SELECT name, NULL AS extension FROM migrations ORDER BY id');
   return database.query(`
