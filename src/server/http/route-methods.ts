@@ -10,6 +10,12 @@ import { ANY_KEY, declareScope } from '../../platform/api-docs/required-scopes';
 import { GUARDED, routeFacts } from '../../platform/routes/route-facts';
 import { decodedPath, TARGET_LIMIT_BYTES } from './target';
 
+/** Where a client of the Model Context Protocol looks for OAuth (RFC 8414, RFC 9728, and its default addresses). */
+const OAUTH = /\/\.well-known\/(?:oauth|openid)-|^(?:\/mcp)?\/(?:register|authorize|token)\/?$/;
+
+const NO_OAUTH =
+  'This service has API keys and no OAuth: send a valid key in the header Authorization: Bearer <API_KEY>.';
+
 /** Knows the methods of every address, by the router that Fastify uses. */
 @Injectable()
 export class RouteMethods {
@@ -27,11 +33,13 @@ export class RouteMethods {
 
   /** Returns the error of a request without a route: 400, 404, or 405 with `Allow` (RFC 9110, 15.5.6). */
   rejectionOf({ originalUrl, url }: FastifyRequest): ApiError {
-    if (decodedPath(originalUrl) === undefined) {
+    const path = decodedPath(originalUrl);
+    if (path === undefined) {
       return platformErrors.malformed_request({ message: 'The path is not percent-encoded UTF-8.' });
     }
     const allowed = this.served().filter((method) => this.routers.get(method)?.find('GET', url));
-    return allowed.length === 0 ? platformErrors.route_not_found() : methodNotAllowed(allowed.join(', '));
+    if (allowed.length > 0) return methodNotAllowed(allowed.join(', '));
+    return platformErrors.route_not_found(OAUTH.test(path) ? { message: NO_OAUTH } : {});
   }
 
   /** Leaves out the route of @fastify/cors for preflights, and those that the start rejects. */
