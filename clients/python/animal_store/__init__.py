@@ -4,30 +4,40 @@ from __future__ import annotations
 
 import base64
 import hmac
+import http.client
 import json
 import math
+import os
 import random
 import re
+import selectors
+import socket
 import time
 import uuid
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.message import Message
 from email.utils import parsedate
-from http.client import HTTPException, IncompleteRead
+from http.client import HTTPException, IncompleteRead, InvalidURL
 from itertools import chain
 from typing import Any, Dict, Literal, NamedTuple, TypedDict, Union
-from urllib.parse import parse_qs, quote, urlencode, urljoin, urlsplit
-from urllib.request import HTTPErrorProcessor, Request, build_opener
+from urllib.error import URLError
+from urllib.parse import parse_qs, quote, unquote, urlencode, urljoin, urlsplit
+from urllib.request import Request, getproxies, proxy_bypass
 
 FIRST_BACKOFF_SECONDS = 0.5
 MAX_BACKOFF_SECONDS = 10
 MAX_RETRY_AFTER_SECONDS = 2**31
+MAX_IDLE_CONNECTIONS = 10
+# Proxies and NAT drop an idle connection after a minute or later, some without a notice.
+MAX_IDLE_SECONDS = 30
 # The request did not arrive, or the service or a proxy is unavailable for a moment.
 RETRIED_STATUSES = {408, 429, 500, 502, 503, 504}
 # A misspelled parameter is an error (RFC 7240).
-DEFAULT_HEADERS = {"Accept": "application/json", "Prefer": "handling=strict"}
+DEFAULT_HEADERS = {"Accept": "application/json", "Prefer": "handling=strict", "User-Agent": "animal-store-client (Python)"}
 
 # The body is not JSON, or not one of the service. A deep list exceeds the stack.
 UNREADABLE = (ValueError, TypeError, KeyError, RecursionError)
@@ -138,6 +148,98 @@ class PetList(Iterator[Pet]):
             yield from response.data
 
 
+class _Connections:
+    """Sends requests, and keeps the connections for later ones."""
+
+    def __init__(self) -> None:
+        # It has no lock, which another thread may hold during a fork: the methods of a deque are atomic.
+        self._idle: deque[tuple[tuple[Any, ...], float, http.client.HTTPConnection]] = deque()
+
+    def send(self, request: Request, timeout: float) -> tuple[int, Message, bytes]:
+        """Sends a request on an idle connection or a new one, through the proxy that urllib finds."""
+        scheme, host, target, tunnel = request.type, request.host, request.selector, None
+        headers = {name.title(): value for name, value in request.header_items()}
+        own_headers = {}
+        proxy = getproxies().get(scheme)
+        if proxy and not proxy_bypass(host):
+            parts = urlsplit(proxy if "//" in proxy else f"//{proxy}", scheme)
+            if parts.username and parts.password:
+                credentials = f"{unquote(parts.username)}:{unquote(parts.password)}".encode()
+                own_headers = {"Proxy-Authorization": f"Basic {base64.b64encode(credentials).decode()}"}
+            if scheme == "https":
+                tunnel = host
+            else:
+                scheme, target = parts.scheme, request.full_url
+                headers.update(own_headers)
+            host = unquote(parts.netloc.rpartition("@")[2])
+        if scheme not in ("http", "https"):
+            raise InvalidURL(f"The addresses of the service and of its proxy must begin with http or https, not {scheme}.")
+        # After a fork, two processes would read from one connection.
+        route = (os.getpid(), scheme, host, tunnel)
+        message = (request.get_method(), target, request.data, headers)
+        connection = self._take(route)
+        if connection is not None and request.get_method() in ("GET", "HEAD"):
+            try:
+                return self._exchange(route, connection, timeout, message)
+            except socket.timeout:
+                raise
+            except OSError:
+                # The service has closed the idle connection at the same time.
+                connection = None
+        if connection is None:
+            of_scheme = http.client.HTTPSConnection if scheme == "https" else http.client.HTTPConnection
+            connection = of_scheme(host, timeout=timeout)
+            if tunnel is not None:
+                connection.set_tunnel(tunnel, headers=own_headers)
+            try:
+                connection.connect()
+            except OSError as error:
+                raise URLError(error) from error
+        return self._exchange(route, connection, timeout, message)
+
+    def _take(self, route: tuple[Any, ...]) -> http.client.HTTPConnection | None:
+        """Finds an idle connection. If one is readable, the service has closed it, or has sent too much."""
+        with suppress(IndexError):
+            while True:
+                opened_for, idle_since, connection = self._idle.popleft()
+                if opened_for == route and time.monotonic() - idle_since < MAX_IDLE_SECONDS:
+                    with selectors.DefaultSelector() as selector:
+                        selector.register(connection.sock, selectors.EVENT_READ)
+                        if not selector.select(0):
+                            return connection
+                connection.close()
+        return None
+
+    def _exchange(
+        self, route: tuple[Any, ...], connection: http.client.HTTPConnection, timeout: float, message: tuple[Any, ...]
+    ) -> tuple[int, Message, bytes]:
+        try:
+            connection.sock.settimeout(timeout)
+            connection.request(*message)
+            response = connection.getresponse()
+            body = response.read()
+            # http.client takes a connection that is lost in the header for the end of an empty body.
+            if response.status < 300 and not body and response.length is None and not response.chunked:
+                raise IncompleteRead(body)
+        except BaseException:
+            # Also KeyboardInterrupt: the next request would read this response.
+            connection.close()
+            raise
+        # http.client returns a 102 or 103 in place of the response.
+        if response.will_close or response.status < 200 or len(self._idle) >= MAX_IDLE_CONNECTIONS:
+            connection.close()
+        else:
+            self._idle.append((route, time.monotonic(), connection))
+        return response.status, response.headers, body
+
+    def close(self) -> None:
+        with suppress(IndexError):
+            while True:
+                self._idle.popleft()[2].close()
+
+    __del__ = close
+
+
 @dataclass
 class AnimalStore:
     """A client of one deployment with one key. Animals and orders are dictionaries, with the names of the API.
@@ -157,6 +259,17 @@ class AnimalStore:
     max_retries: int = 5
     on_wait: Callable[[Exception, float], None] = lambda error, seconds: None
     remaining: int | None = field(default=None, init=False)
+    _connections: _Connections = field(default_factory=_Connections, init=False, repr=False, compare=False)
+
+    def close(self) -> None:
+        """Closes the idle connections. A later request opens a new one."""
+        self._connections.close()
+
+    def __enter__(self) -> AnimalStore:
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.close()
 
     def list_pets(self, *, limit: int = 100, **filters: Any) -> Iterator[Pet]:
         """Filters: status and id (each also as a list), categoryId, sort. `limit` is the size of a page."""
@@ -357,22 +470,17 @@ class AnimalStore:
                 # Full jitter: clients that failed together do not return together.
                 seconds = (retry_after or 0) + random.random() * backoff
                 is_late = failures > self.max_retries and not is_patient or time.monotonic() + seconds > deadline
-                if is_late or not getattr(error, "is_temporary", True):
+                if is_late or isinstance(error, InvalidURL) or not getattr(error, "is_temporary", True):
                     raise
                 self.on_wait(error, seconds)
             time.sleep(seconds)
             backoff = min(backoff * 2, MAX_BACKOFF_SECONDS)
 
     def _attempt(self, request: Request) -> Response:
-        with build_opener(_EveryStatus).open(request, timeout=self.timeout) as response:
-            status, headers, body = response.status, response.headers, response.read()
-            # http.client takes a connection that is lost in the header for the end of an empty body.
-            if status < 300 and not body and response.length is None and not response.chunked:
-                raise IncompleteRead(body)
+        status, headers, body = self._connections.send(request, self.timeout)
         remaining = _integer(headers, "X-RateLimit-Remaining")
         self.remaining = self.remaining if remaining is None else remaining
         try:
-            # http.client returns a 102 or 103 in place of the response.
             if 200 <= status < 300 or status == 304:
                 return Response(status, headers, json.loads(body) if body else None)
         except UNREADABLE:
@@ -497,15 +605,6 @@ def _excerpt(text: str) -> str:
     """Returns the first characters, without control characters."""
     printable = (character if character.isprintable() else " " for character in text[:1000])
     return " ".join("".join(printable).split())[:100]
-
-
-class _EveryStatus(HTTPErrorProcessor):
-    """Returns every response. urllib would follow a redirect, with the key, and with a GET instead of a POST."""
-
-    def http_response(self, request: Request, response: Any) -> Any:
-        return response
-
-    https_response = http_response
 
 
 def _is_empty(query: Mapping[str, Any]) -> bool:
