@@ -71,6 +71,10 @@ class AnimalStoreError(Exception):
         self.is_temporary = status in RETRIED_STATUSES or self.code == "idempotency_key_in_use"
         super().__init__(f"{self.status} {self.code}: {self.message}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy, such as that in another process, gets the members: it has no response to read.
+        return type(self).__new__, (type(self), *self.args), self.__dict__
+
 
 class Response(NamedTuple):
     status: int
@@ -149,11 +153,14 @@ class PetList(Iterator[Pet]):
 
 
 class _Connections:
-    """Sends requests, and keeps the connections for later ones."""
+    """Sends requests, and keeps the connections for later ones. A copy, such as that in another process, has none."""
 
     def __init__(self) -> None:
         # It has no lock, which another thread may hold during a fork: the methods of a deque are atomic.
         self._idle: deque[tuple[tuple[Any, ...], float, http.client.HTTPConnection]] = deque()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Connections, ()
 
     def send(self, request: Request, timeout: float) -> tuple[int, Message, bytes]:
         """Sends a request on an idle connection or a new one, through the proxy that urllib finds."""
@@ -240,6 +247,10 @@ class _Connections:
     __del__ = close
 
 
+def _ignore_wait(error: Exception, seconds: float) -> None:
+    pass
+
+
 @dataclass
 class AnimalStore:
     """A client of one deployment with one key. Animals and orders are dictionaries, with the names of the API.
@@ -248,7 +259,7 @@ class AnimalStore:
     timeout       the longest wait for a connection, or for the next part of a response, in seconds
     retry_budget  the time after which no retry of a call begins, in seconds; 0: no retries
     max_retries   the most retries after failures without Retry-After, such as lost connections
-    on_wait       is called before each wait, with the error and the seconds
+    on_wait       is called before each wait, with the error and the seconds; a lambda cannot be pickled
     remaining     the requests that were left after the last response; None before the first one
     """
 
@@ -257,7 +268,7 @@ class AnimalStore:
     timeout: float = 30
     retry_budget: float = 120
     max_retries: int = 5
-    on_wait: Callable[[Exception, float], None] = lambda error, seconds: None
+    on_wait: Callable[[Exception, float], None] = _ignore_wait
     remaining: int | None = field(default=None, init=False)
     _connections: _Connections = field(default_factory=_Connections, init=False, repr=False, compare=False)
 

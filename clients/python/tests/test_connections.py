@@ -1,11 +1,15 @@
 """The client keeps its connections, and can be used in other threads and processes."""
 
+import copy
 import json
+import multiprocessing
 import os
+import pickle
 import select
 import threading
 import unittest
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from email.message import Message
 from http.client import HTTPResponse, InvalidURL
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -15,6 +19,23 @@ from urllib.error import URLError
 from animal_store import MAX_IDLE_CONNECTIONS, MAX_IDLE_SECONDS, AnimalStore, AnimalStoreError
 
 NO_PROXY = {f"{name}_proxy": "" for name in ("http", "https", "no")}
+
+
+class Failure(AnimalStoreError):
+    """An error of a program, with a member of its own."""
+
+
+def failure():
+    headers = Message()
+    headers["Retry-After"] = "7"
+    headers["X-Request-Id"] = "r1"
+    error = Failure(409, headers, b'{"code":"pet_not_available","message":"It is reserved."}')
+    error.attempt = 3
+    return error
+
+
+def fail(_):
+    raise failure()
 
 
 def get(store, path="/pets"):
@@ -146,6 +167,23 @@ class Connections(KeepingServer):
 
 
 class Processes(KeepingServer):
+    def test_get_errors_and_a_client_with_all_members(self):
+        error = failure()
+        copies = [copy.copy(error), copy.deepcopy(error), pickle.loads(pickle.dumps(error))]
+        store = AnimalStore(f"http://{self.host}", "ask_test_1", timeout=7)
+        for method in ("fork", "spawn"):
+            context = multiprocessing.get_context(method)
+            get(store)
+            with ProcessPoolExecutor(1, context) as executor, context.Pool(1) as pool:
+                copies.append(executor.submit(fail, 0).exception(30))
+                pool.map_async(fail, [0], error_callback=copies.append).wait(30)
+                for found in (executor.submit(get, store).result(30), pool.apply_async(get, [store]).get(30)):
+                    self.assertEqual(found[1], "/pets")
+        for each in copies:
+            self.assertEqual((type(each), str(each), each.__dict__), (Failure, str(error), error.__dict__))
+        self.assertEqual(pickle.loads(pickle.dumps(store)), store)
+        self.assertEqual(len(self.sent()), len({number for number, _ in self.sent()}) + 1)
+
     @unittest.skipUnless(hasattr(os, "fork"), "needs fork")
     def test_do_not_share_a_connection_after_a_fork(self):
         get(self.store)
