@@ -167,7 +167,7 @@ describe('the probes', () => {
 
 /** Returns the options of Node.js before `dist/main.js` in each command of a text. */
 function optionsOf(text: string): string[] {
-  const commands = text.matchAll(/\bnode[",]*((?: [^ \n]+)*?) "?dist\/main\.js/g);
+  const commands = text.matchAll(/\bnode[",]*((?: "?-[^ \n]+)*?) "?dist\/main\.js/g);
   return [...commands].map(([, options = '']) => options.replaceAll(/[",]/g, '').trim());
 }
 

@@ -1,11 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import {
   appendFileSync,
+  chmodSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   utimesSync,
   writeFileSync,
@@ -13,8 +16,14 @@ import {
 import { isBuiltin } from 'node:module';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { chooseServerUser, reachablePath, type ServerUser } from '../../src/embedded-postgres/programs';
+import { itWhen } from '../support/it-when';
 
 const ROOT = join(__dirname, '..', '..');
+const BUILD = 'scripts/build.mjs';
+const NEST = 'node_modules/@nestjs/cli/bin/nest.js';
+const INSTALL = 'npm ci --include=dev --include=peer --no-legacy-peer-deps';
+const FS = `const fs = require('node:fs'); fs.mkdirSync('dist/cli', { recursive: true });`;
 
 type Ranges = Readonly<Record<string, string>>;
 
@@ -54,7 +63,9 @@ describe('the package', () => {
     ];
     for (const name of [...texts, ...others]) write(name);
     for (const name of ['package.json', '.npmrc']) cpSync(join(ROOT, name), join(project, name));
-    write('bin/nest', '#!/bin/sh\nmkdir -p dist; touch dist/index.js\n');
+    cpSync(BUILD, join(project, BUILD));
+    write('node_modules/@nestjs/core/package.json', '{}');
+    write(NEST, `${FS} fs.writeFileSync('dist/index.js', '')`);
     write('bin/tsc', '#!/bin/sh\nmkdir -p dist/types; touch dist/types/index.d.ts\n');
     write('bin/rollup', '#!/bin/sh\ncp dist/types/index.d.ts dist\n');
     const env = { ...process.env, PATH: `${join(project, 'bin')}:${process.env['PATH']}` };
@@ -102,6 +113,8 @@ describe('the package', () => {
 });
 
 const LONG_AGO = new Date('2000-01-01');
+const SUCCESS = { status: 0, stderr: '', stdout: 'one undefined\n' };
+const FAILURE = { status: 1, stdout: '' };
 
 describe('npm run cli', () => {
   const project = mkdtempSync(join(tmpdir(), 'animal-store-project-'));
@@ -115,25 +128,38 @@ describe('npm run cli', () => {
     utimesSync(file, LONG_AGO, LONG_AGO);
   };
   /** Runs the script in a shell, as npm does, with a compiler that copies. */
-  const cli = (...args: string[]) => {
-    const PATH = `${inProject('bin')}:${process.env['PATH']}`;
+  const cliOf = (user: ServerUser | undefined, ...args: string[]) => {
     const command = ['-c', `${manifest.scripts.cli} "$@"`, 'sh', ...args];
-    const { stdout, status } = spawnSync('sh', command, { cwd: project, env: { PATH }, encoding: 'utf8' });
-    return { stdout, status };
+    const context = { cwd: project, env: { PATH: process.env['PATH'] }, uid: user?.uid, gid: user?.gid };
+    const { stdout, stderr, status } = spawnSync('sh', command, { ...context, encoding: 'utf8' });
+    return { stdout, stderr, status };
   };
+  const cli = (...args: string[]) => cliOf(undefined, ...args);
   const builds = () => readFileSync(inProject('builds'), 'utf8').length;
-
+  const writeNest = (end = '') =>
+    writeFileSync(
+      inProject(NEST),
+      `${FS}
+      const text = fs.readFileSync('src/cli/main.ts', 'utf8');
+      fs.appendFileSync('builds', 'x');
+      for (const name of ['main', 'cli/main']) fs.writeFileSync('dist/' + name + '.js', text);
+      ${end}
+      process.exit(text === 'error' ? 1 : 0);`,
+    );
   beforeEach(() => {
-    for (const folder of ['bin', 'scripts', 'src/cli']) mkdirSync(inProject(folder), { recursive: true });
-    cpSync('scripts/build-if-changed.sh', inProject('scripts', 'build-if-changed.sh'));
-    const nest = 'printf x >>builds; mkdir -p dist/cli; grep -v error src/cli/main.ts >dist/cli/main.js';
-    writeFileSync(inProject('bin', 'nest'), `#!/bin/sh\n${nest}\n`, { mode: 0o755 });
-    for (const name of ['package.json', 'nest-cli.json', 'tsconfig.json']) unpack(inProject(name), '{}');
+    for (const folder of [dirname(NEST), 'node_modules/@nestjs/core', 'scripts', 'src/cli'])
+      mkdirSync(inProject(folder), { recursive: true });
+    cpSync(BUILD, inProject(BUILD));
+    writeNest();
+    writeFileSync(inProject('node_modules/@nestjs/core/package.json'), '{}');
+    for (const name of ['package.json', 'package-lock.json', 'nest-cli.json', 'tsconfig.json'])
+      unpack(inProject(name), '{}');
     unpack(source, 'console.log("one", process.argv[2])');
+    appendFileSync(inProject('src', 'extra.ts'), '');
   });
 
   it('builds before the first run, and not again until the source changes', () => {
-    expect([cli('a'), cli('b')]).toEqual([
+    expect([cli('a'), cli('b')]).toMatchObject([
       { status: 0, stdout: 'one a\n' },
       { status: 0, stdout: 'one b\n' },
     ]);
@@ -141,52 +167,96 @@ describe('npm run cli', () => {
   });
 
   it('builds again if the source changed during the build', () => {
-    appendFileSync(inProject('src', 'extra.ts'), '');
-    const nest = inProject('bin', 'nest');
-    const program = readFileSync(nest, 'utf8');
-    appendFileSync(nest, 'sleep 0.1; echo >>src/extra.ts\n');
+    writeNest(`fs.appendFileSync('src/extra.ts', ' ');`);
     cli();
-    writeFileSync(nest, program);
-    const before = builds();
+    writeNest();
     cli();
     cli();
-    expect(builds()).toBe(before + 1);
+    expect(builds()).toBe(2);
   });
 
   it.each([
     ['a source file changed', () => unpack(source, 'console.log("two")')],
     ['a source file was removed', () => rmSync(inProject('src', 'extra.ts'))],
+    ['a source file was renamed', () => renameSync(inProject('src', 'extra.ts'), inProject('src', 'x.ts'))],
     ['package.json changed', () => unpack(inProject('package.json'), '{ }')],
+    ['package-lock.json changed', () => unpack(inProject('package-lock.json'), '{ }')],
     ['tsconfig.json changed', () => unpack(inProject('tsconfig.json'), '{ }')],
+    ['dist is of another commit', () => writeFileSync(inProject('dist', '.built'), 'another hash')],
+    ['dist was emptied', () => rmSync(inProject('dist', 'main.js'))],
+    [
+      'a build of other sources was killed, even if they are the earlier ones again',
+      () => {
+        const text = readFileSync(source, 'utf8');
+        unpack(source, 'console.log("half")');
+        writeNest(`process.kill(process.pid, 'SIGKILL');`);
+        expect(cli()).toMatchObject({ status: 1, stdout: '' });
+        unpack(source, text);
+        writeNest();
+        rmSync(inProject('builds'));
+        appendFileSync(inProject('builds'), 'x');
+      },
+    ],
   ])('builds again if %s, regardless of its modification time', (_what, change) => {
-    appendFileSync(inProject('src', 'extra.ts'), '');
     cli();
-    const before = builds();
     change();
     expect(cli().stdout).toMatch(/^(one undefined|two)\n$/);
-    expect(builds()).toBe(before + 1);
+    expect(builds()).toBe(2);
   });
+
+  it.each([
+    ['was copied', () => cpSync(project, `${project}-copy`, { recursive: true })],
+    ['was touched', () => utimesSync(source, new Date(), new Date())],
+    ['has files of a desktop', () => writeFileSync(inProject('src', '.DS_Store'), 'x')],
+    ['lost its sources', () => rmSync(inProject('src'), { recursive: true })],
+    [
+      'lost its sources and scripts',
+      () => ['src', 'scripts'].forEach((name) => rmSync(inProject(name), { recursive: true })),
+    ],
+    ['lost its compiler', () => rmSync(inProject('node_modules', '@nestjs', 'cli'), { recursive: true })],
+  ])('runs a complete build without another one in a project that %s', (_what, change) => {
+    cli();
+    change();
+    if (existsSync(`${project}-copy`)) {
+      rmSync(project, { recursive: true });
+      renameSync(`${project}-copy`, project);
+    }
+    expect(cli()).toEqual(SUCCESS);
+    expect(builds()).toBe(1);
+  });
+
+  const user = chooseServerUser();
+  const isReachable = reachablePath(process.execPath, user) === process.execPath;
+  itWhen(isReachable, "needs a Node.js that the server's user can reach")(
+    'runs a complete build of other sources if it cannot write or has no compiler, and says so; it rejects an incomplete one',
+    async () => {
+      cli();
+      unpack(source, 'console.log("two")');
+      const using = 'Using dist, which was built from other sources';
+      chmodSync(project, 0o755);
+      chmodSync(inProject('dist'), 0o555);
+      const stderr = `${using}: the folder dist cannot be written (EACCES).\n`;
+      expect(cliOf(user)).toEqual({ ...SUCCESS, stderr });
+      chmodSync(inProject('dist'), 0o755);
+      rmSync(inProject('node_modules', '@nestjs', 'cli'), { recursive: true });
+      expect(cli()).toEqual({ ...SUCCESS, stderr: `${using}: the package @nestjs/cli is missing.\n` });
+      rmSync(inProject('dist', '.built'));
+      expect(cli()).toEqual({
+        ...FAILURE,
+        stderr: `Nothing can be built: the package @nestjs/cli is missing. Run ${INSTALL}, or npm run start:prod if dist is complete.\n`,
+      });
+    },
+  );
 
   it('does not run the program if the build fails', () => {
     unpack(source, 'error');
-    expect(cli()).toEqual({ status: 1, stdout: '' });
+    expect(cli()).toEqual({ ...FAILURE, stderr: 'Building…\n' });
   });
 
   it('names a package that npm has left out, and the command that installs it', () => {
-    const lock = inProject('node_modules', '.package-lock.json');
-    const fix = 'is missing. Run npm ci --include=dev --include=peer --no-legacy-peer-deps';
-    const build = (PATH: string) =>
-      spawnSync('sh', ['scripts/build-if-changed.sh'], { cwd: project, env: { PATH }, encoding: 'utf8' });
-    mkdirSync(inProject('node_modules'));
-    writeFileSync(lock, '{"node_modules/@nestjs/cli":{}}');
-    const withoutPeers = { status: 1, stdout: '', stderr: `The package @nestjs/core ${fix}.\n` };
-    expect(build(`${inProject('bin')}:/usr/bin:/bin`)).toMatchObject(withoutPeers);
-    writeFileSync(lock, '{"node_modules/@nestjs/core":{}}');
-    expect(build('/usr/bin:/bin')).toMatchObject({
-      status: 1,
-      stdout: '',
-      stderr: `The package @nestjs/cli ${fix}, or npm run start:prod if dist is complete.\n`,
-    });
+    rmSync(inProject('node_modules', '@nestjs', 'core'), { recursive: true });
+    const stderr = `The package @nestjs/core is missing. Run ${INSTALL}.\n`;
+    expect(cli()).toEqual({ ...FAILURE, stderr });
   });
 
   it.each(['.', 'clients/typescript', 'test/interop'])(
@@ -198,11 +268,4 @@ describe('npm run cli', () => {
       expect(execFileSync('npm', args, { cwd: folder, env: { PATH }, encoding: 'utf8' })).toBe('false\n');
     },
   );
-
-  it('runs an installed package, which has no source files', () => {
-    rmSync(inProject('src'), { recursive: true });
-    mkdirSync(inProject('dist', 'cli'), { recursive: true });
-    writeFileSync(inProject('dist', 'cli', 'main.js'), 'console.log("installed")');
-    expect(cli()).toEqual({ status: 0, stdout: 'installed\n' });
-  });
 });
