@@ -219,10 +219,7 @@ export async function applyMigrations(migrations: readonly SchemaMigration[], ru
 /** SQLSTATE codes if a relation, type, function or column exists already. */
 const TAKEN = /^42(P07|710|723|701)$/;
 
-/**
- * @throws UserError if the step of an extension's migration fails, or the database has what it creates, unless the
- *   database was unavailable
- */
+/** @throws UserError if an extension's migration fails, or a name is taken, unless the database was unavailable */
 async function explainFailure(
   { name, extension }: SchemaMigration,
   step: 'up' | 'down',
