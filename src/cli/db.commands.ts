@@ -23,7 +23,8 @@ export function addDbCommands(db: OutputCommand, context: CommandContext): void 
     .prints(async ({ extension }: { extension?: string }) => {
       const reverted = await context.withDatabase((config) => revert(config, extension));
       const isEmpty = reverted.length === 0;
-      const text = isEmpty ? 'There is no migration to revert.' : `Reverted ${reverted.join(', ')}.`;
+      const owner = extension === undefined ? '' : ` of ${extension}`;
+      const text = isEmpty ? `There is no migration${owner} to revert.` : `Reverted ${reverted.join(', ')}.`;
       return { json: { reverted }, text };
     });
   db.command('status')
