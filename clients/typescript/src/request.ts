@@ -22,6 +22,7 @@ export class Requests {
   private readonly baseUrl: string;
   private readonly int64Members: ReadonlySet<string>;
   private readonly cache: BodyCache;
+  private readonly uncached = uncachedInit();
   /** The requests that were left after the last response; undefined before the first one. */
   remaining: number | undefined;
 
@@ -53,7 +54,7 @@ export class Requests {
     const cached = isCached ? this.cache.get(url.href) : undefined;
     if (cached !== undefined) headers.set('if-none-match', cached.etag);
     const body = options.body === undefined ? null : stringify(options.body);
-    const init: RequestInit = { method, headers, body, redirect: 'manual' };
+    const init: RequestInit = { method, headers, body, redirect: 'manual', ...this.uncached };
     // A request that cannot be sent fails here, without retries: fetch has the same error for a lost connection.
     void new Request(url, init);
     const attempt = () => this.attempt(url, init, options.signal);
@@ -105,6 +106,23 @@ export class Requests {
     } catch {
       throw errorOf(status, headers, text);
     }
+  }
+}
+
+/**
+ * Next.js keeps the responses of fetch, also those of a key. A browser asks the service whether its copies are current;
+ * older versions of Cloudflare Workers reject the option.
+ */
+function uncachedInit(): RequestInit {
+  const init: RequestInit = { cache: 'no-store' };
+  return globalThis.location === undefined && isRequest('http://localhost', init) ? init : {};
+}
+
+function isRequest(url: string | URL, init: RequestInit): boolean {
+  try {
+    return Boolean(new Request(url, init));
+  } catch {
+    return false;
   }
 }
 

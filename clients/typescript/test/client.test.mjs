@@ -112,6 +112,26 @@ suite('a request', () => {
     });
   });
 
+  test('is not answered from a cache, such as that of Next.js, unless a browser asks whether its copy is current', async () => {
+    const cacheOf = async () => {
+      const { store, requests } = fakeService([ok(PET)]);
+      await store.pets.get(1n);
+      mock.reset();
+      return requests[0].cache;
+    };
+    assert.equal(await cacheOf(), 'no-store');
+    globalThis.location = new URL(ADDRESS);
+    assert.equal(await cacheOf(), undefined);
+    delete globalThis.location;
+    const { Request } = globalThis;
+    globalThis.Request = function OldWorker(url, init) {
+      if ('cache' in init) throw new TypeError("The 'cache' field is not implemented.");
+      return new Request(url, init);
+    };
+    assert.equal(await cacheOf(), undefined);
+    globalThis.Request = Request;
+  });
+
   test('works below any base address', async () => {
     const { store, requests } = fakeService([ok(PET)], { baseUrl: 'https://example.com/shop/v1/' });
     await store.pets.get(1n);

@@ -26,8 +26,8 @@ export function fakeService(responses, options = {}) {
   const queue = [...responses];
   const requests = [];
   const waits = [];
-  const fetch = async (url, { method, headers, body, signal }) => {
-    requests.push({ method, url: String(url), headers: Object.fromEntries(headers), body });
+  const fetch = async (url, { method, headers, body, signal, cache }) => {
+    requests.push({ method, url: String(url), headers: Object.fromEntries(headers), body, cache });
     const response = queue.shift();
     const result = typeof response === 'function' ? await response({ signal }) : response;
     if (result instanceof Error) throw result;
