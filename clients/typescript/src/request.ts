@@ -3,7 +3,7 @@ import { errorOf, integerIn } from './errors.js';
 import { INT64_MEMBERS } from './generated/values.js';
 import { parseJson, stringify } from './json.js';
 import type { AnimalStoreOptions, Query, Reply, RequestOptions } from './options.js';
-import { MAX_TIMER_MS, withRetries } from './retry.js';
+import { MAX_TIMER_MS, UnsentError, withRetries } from './retry.js';
 
 interface Received {
   readonly status: number;
@@ -57,6 +57,7 @@ export class Requests {
     const init: RequestInit = { method, headers, body, redirect: 'manual', ...this.uncached };
     // A request that cannot be sent fails here, without retries: fetch has the same error for a lost connection.
     void new Request(url, init);
+    if (options.signal && !(options.signal instanceof AbortSignal)) throw foreignSignal();
     const attempt = () => this.attempt(url, init, options.signal);
 
     const retry = options.retry ?? this.options.retry ?? {};
@@ -86,12 +87,16 @@ export class Requests {
   }
 
   private async attempt(url: URL, init: RequestInit, signal: AbortSignal | undefined): Promise<Received> {
-    const timeout = AbortSignal.timeout(Math.min(this.options.timeoutMs ?? 30_000, MAX_TIMER_MS));
-    const { fetch = globalThis.fetch } = this.options;
-    const response = await fetch(url, {
-      ...init,
-      signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
-    });
+    const { fetch = globalThis.fetch, timeoutMs = 30_000 } = this.options;
+    const sent = { ...init };
+    let response: Response;
+    try {
+      const timeout = AbortSignal.timeout(Math.min(timeoutMs, MAX_TIMER_MS));
+      sent.signal = signal ? AbortSignal.any([signal, timeout]) : timeout;
+      response = await fetch(url, sent);
+    } catch (error) {
+      throw sent.signal && isRequest(url, sent) ? error : foreignSignal(error);
+    }
     const { status, headers } = response;
     this.remaining = integerIn(headers, 'x-ratelimit-remaining') ?? this.remaining;
     const text = await response.text();
@@ -124,6 +129,13 @@ function isRequest(url: string | URL, init: RequestInit): boolean {
   } catch {
     return false;
   }
+}
+
+/** Makes the error for an AbortSignal that could not end the request. */
+function foreignSignal(cause?: unknown): UnsentError {
+  const message =
+    'The AbortSignal is of another realm than fetch, such as jsdom. Use the one of the platform.';
+  return new UnsentError(message, { cause });
 }
 
 /** A random key of 128 bits. crypto.randomUUID exists only on pages with TLS. */

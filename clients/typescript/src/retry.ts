@@ -8,6 +8,18 @@ const MAX_BACKOFF_MS = 10_000;
 /** The request did not arrive, or the service or a proxy is unavailable for a moment. */
 const RETRIED_STATUSES: ReadonlySet<number> = new Set([408, 429, 500, 502, 503, 504]);
 
+/** The causes with which fetch of Node.js fails before it sends a request, by their code or message. */
+const UNSENT_CAUSES: ReadonlySet<string> = new Set([
+  'bad port',
+  'unknown scheme',
+  'UND_ERR_INVALID_ARG',
+  'UND_ERR_NOT_SUPPORTED',
+  'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
+]);
+
+/** The request cannot be sent. */
+export class UnsentError extends TypeError {}
+
 export interface RetryOptions {
   /** The time after which no retry of a call begins, in milliseconds. Default 120,000: two minutes of the rate limit. */
   readonly budgetMs?: number;
@@ -51,10 +63,14 @@ export async function withRetries<T>(
   }
 }
 
-/** An error that is not a response is a lost connection or a timeout. */
+/** An error that is not a response is a lost connection or a timeout, unless the program has caused it. */
 function isRetried(error: unknown): boolean {
-  if (!(error instanceof AnimalStoreError)) return true;
-  return RETRIED_STATUSES.has(error.status) || error.code === 'idempotency_key_in_use';
+  if (error instanceof AnimalStoreError)
+    return RETRIED_STATUSES.has(error.status) || error.code === 'idempotency_key_in_use';
+  if (!(error instanceof Error)) return true;
+  const { code, message }: { code?: string; message?: string } = error.cause ?? {};
+  // `digest` marks an error of Next.js, which must reach it.
+  return !(error instanceof UnsentError || 'digest' in error || UNSENT_CAUSES.has(code ?? message ?? ''));
 }
 
 /** Exponential backoff with full jitter, so that clients that failed together do not return together. */

@@ -180,6 +180,42 @@ suite('retries', () => {
     assert.deepEqual([requests.length, waits], [0, []]);
   });
 
+  test('do not follow an AbortSignal of another realm, which could not end the request', async () => {
+    const foreign = Object.assign(new EventTarget(), { aborted: false });
+    const message = /^The AbortSignal is of another realm than fetch, such as jsdom\. Use /;
+    const { store, waits } = fakeService([], { fetch });
+    await assert.rejects(store.pets.get(1n, { signal: foreign }), { name: 'TypeError', message });
+    const { AbortSignal } = globalThis;
+    // Those of jsdom: fetch of Node.js rejects the signal; older ones have no `timeout`.
+    for (const timeout of [() => ({}), undefined]) {
+      globalThis.AbortSignal = { timeout };
+      const call = store.pets.get(1n);
+      globalThis.AbortSignal = AbortSignal;
+      await assert.rejects(call, { name: 'TypeError', message });
+    }
+    assert.deepEqual(waits, []);
+  });
+
+  test('do not follow a scheme, port or header with which fetch sends nothing', async () => {
+    for (const [baseUrl, headers = {}] of [
+      ['localhost:3000/v1'],
+      ['http://127.0.0.1:6000'],
+      ['http://127.0.0.1:1024', { 'transfer-encoding': 'chunked' }],
+    ]) {
+      const { store, waits } = fakeService([], { baseUrl, fetch });
+      await assert.rejects(store.request('GET', '/pets', { headers }), TypeError);
+      assert.deepEqual(waits, [], baseUrl);
+      mock.reset();
+    }
+  });
+
+  test('do not follow an error of Next.js, which must reach it', async () => {
+    const error = Object.assign(new Error('Dynamic server usage'), { digest: 'DYNAMIC_SERVER_USAGE' });
+    const { store, requests } = fakeService([error]);
+    await assert.rejects(store.pets.get(1n), error);
+    assert.equal(requests.length, 1);
+  });
+
   test('are off with retry: false, for the client or one call', async () => {
     const { store } = fakeService([limited(1)], { retry: false });
     await assert.rejects(store.pets.get(1n), { status: 429 });
