@@ -1,4 +1,17 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
+import { SqlMigration } from '../../platform/database/migrations/sql-migration';
+
+/**
+ * The timeline changes if a standby takes over, or if the server is restored to an earlier time. A server that does not tell
+ * it, such as Aurora, counts as another one after each of its starts.
+ */
+const CLUSTER = `
+  FUNCTION event_cluster() RETURNS text LANGUAGE plpgsql STABLE AS $$
+  BEGIN
+    RETURN (SELECT system_identifier || '/' || timeline_id FROM pg_control_system(), pg_control_checkpoint());
+  EXCEPTION WHEN OTHERS THEN
+    RETURN 'start ' || extract(epoch FROM pg_postmaster_start_time());
+  END $$;`;
 
 const TABLES = `
   CREATE TABLE events (
@@ -22,9 +35,7 @@ const TABLES = `
     -- Events up to this id were deleted.
     removed_to bigint NOT NULL DEFAULT 0
   );
-  -- The timeline changes if a standby takes over, or if the server is restored to an earlier time.
-  CREATE FUNCTION event_cluster() RETURNS text LANGUAGE sql STABLE
-    RETURN (SELECT system_identifier || '/' || timeline_id FROM pg_control_system(), pg_control_checkpoint());
+  CREATE ${CLUSTER}
   INSERT INTO event_log (cluster) VALUES (event_cluster())`;
 
 /** A lower bound of the ids of a transaction's events, and an upper bound for earlier transactions. */
@@ -148,4 +159,12 @@ export class Events1795219200030 implements MigrationInterface {
   }
 }
 
-export const eventsMigrations = [Events1795219200030];
+export class HostedServers1795219200070 extends SqlMigration {
+  // As triggers of its own table, any role could write events and delete animals by them.
+  override readonly upSql = `
+    CREATE OR REPLACE ${CLUSTER}
+    REVOKE ALL ON FUNCTION record_pet_events, record_order_events, derive_from_pets FROM PUBLIC`;
+  override readonly downSql = '';
+}
+
+export const eventsMigrations = [Events1795219200030, HostedServers1795219200070];

@@ -1,0 +1,73 @@
+import { createDatabase } from '../support/database';
+import { aNewPet } from '../support/factories';
+import { send } from '../support/http';
+import { rejectionOf, startHere } from '../support/start';
+
+const rename = (signature: string) =>
+  `ALTER FUNCTION ${signature} RENAME TO missing_${signature.replace(/\(.*/, '')}`;
+/** PostgreSQL calls its own functions by their numbers: a new body of one has no effect. */
+const raise = (code: string) => (signature: string) => `
+  DO $do$ DECLARE definition text := pg_get_functiondef('${signature}'::regprocedure); BEGIN
+    ${rename(signature)};
+    EXECUTE regexp_replace(definition, ' LANGUAGE .*',
+      ' LANGUAGE plpgsql AS $f$ BEGIN RAISE ''not here'' USING ERRCODE = ''${code}''; END $f$');
+  END $do$`;
+const revoke = (signature: string) => `REVOKE ALL ON FUNCTION ${signature} FROM PUBLIC`;
+
+const DENIED =
+  /^The user in DATABASE_URL lacks a right \(permission denied for function \w+\): grant it to this user\.$/;
+const REFUSED =
+  /^The server in DATABASE_URL lacks or refuses a function that Animal Store needs \((function \w+\(.*\) does not exist|not here)\): enable it, or use another server\.$/;
+
+/** Decision 40 lists what the service needs of the server beyond plain SQL. */
+describe.each([
+  ['may not be executed', revoke, DENIED],
+  ['are missing', rename, REFUSED],
+  ['raise the error 55000', raise('55000'), REFUSED],
+  ['raise the error 0A000', raise('0A000'), REFUSED],
+])('if functions of the server %s', (_what, withhold, sentence) => {
+  const withoutFunctions = async (signatures: readonly string[]) => {
+    const database = await createDatabase('template0');
+    for (const signature of signatures) await database.administer(withhold(signature));
+    return { database, environment: { DATABASE_URL: database.directUrl } };
+  };
+
+  it.each([[['pg_control_system()', 'pg_control_checkpoint()']], [['pg_postmaster_start_time()']]])(
+    'the service starts, and the feed continues, without %j',
+    async (signatures) => {
+      const { database, environment } = await withoutFunctions(signatures);
+      let known: string | undefined;
+      const serve = async (path: string, name: string) => {
+        const { url, key, stop } = await startHere(environment);
+        known ??= key;
+        const options = { key: known, headers: { 'idempotency-key': name } };
+        const pet = await send(url, 'POST', '/v1/pets', { ...options, body: aNewPet({ name }) });
+        const feed = await send(url, 'GET', path, { key: known });
+        const { status } = await send(url, 'GET', '/readyz');
+        await stop();
+        expect([pet.status, status, feed.json]).toMatchObject([201, 200, [{ data: { name } }]]);
+        return /<(.*)>; rel="next"/.exec(String(feed.headers['link']))![1]!;
+      };
+      const next = await serve('/v1/events', 'first');
+      // As after a restart of the server, or its restore.
+      await database.query(`UPDATE event_log SET cluster = 'start 1'`);
+      await serve(next, 'second');
+      await database.drop();
+    },
+  );
+
+  it.each([
+    ['pg_control_system()', 'pg_postmaster_start_time()'],
+    ['pg_advisory_xact_lock(bigint)'],
+    ['pg_try_advisory_xact_lock(bigint)'],
+    ['pg_current_xact_id()'],
+    ['pg_current_snapshot()'],
+    ['pg_snapshot_xmin(pg_snapshot)'],
+    ['pg_snapshot_xmax(pg_snapshot)'],
+    ['set_config(text,text,boolean)'],
+  ])('the start says so in one sentence, without %s', async (...signatures) => {
+    const { database, environment } = await withoutFunctions(signatures);
+    expect(await rejectionOf(environment)).toMatch(sentence);
+    await database.drop();
+  });
+});
