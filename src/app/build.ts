@@ -2,11 +2,13 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { prefixOf } from '../accounts';
 import { createApp, requireIndexes } from './create-app';
 import { StandardOutput } from '../server/logging/standard-output';
+import { otherRoles } from './rights.repository';
 import { createStore, type Store } from './store';
 import { type Config, readConfig } from '../platform/config/config';
 import { DatabaseModule } from '../platform/database/database.module';
 import { migrate } from '../platform/database/migrate';
 import { type OpenDatabase, openDatabase } from '../platform/database/open-database';
+import { Sql } from '../platform/database/sql';
 import type { ExtensionModule } from '../platform/extension/extension';
 import { createLogger, type LogStream } from '../server/logging/logger';
 import type { Clock } from '../platform/runtime/clock';
@@ -76,6 +78,11 @@ export async function buildService(
       await app.close();
       throw error;
     });
+    for (const { isRead, names } of await otherRoles(app.get(Sql, { strict: false }))) {
+      const sentence = `These roles besides the owner may ${isRead ? 'read' : 'change'} tables of the store: ${names}.`;
+      if (isRead) logger.info(sentence);
+      else logger.error(`${sentence} Take these rights from them by REVOKE, unless they need them.`);
+    }
     const notices = [...database.notices, ...found];
     return { app, config, database: { ...database, notices }, store };
   } catch (error) {

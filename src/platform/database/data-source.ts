@@ -1,5 +1,5 @@
 import { callbackify } from 'node:util';
-import { Client, type ClientConfig, type CustomTypesConfig, Pool, type QueryResult, types } from 'pg';
+import { Client, type ClientConfig, type CustomTypesConfig, type QueryResult, types } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
 import { IDLE_LOSS, isReadOnly, isUnusable, markUnsent } from './database-errors';
@@ -86,8 +86,6 @@ export const COMMIT = 'COMMIT';
 export function dataSourceOptions(config: DatabaseConfig) {
   return {
     type: 'postgres',
-    // A package manager with strict folders hides the driver from TypeORM.
-    driver: { Pool },
     migrationsTableName: 'migrations',
     synchronize: false,
     logging: false,

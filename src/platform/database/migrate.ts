@@ -95,7 +95,9 @@ export function revert(config: SchemaConfig, extension?: string): Promise<string
       if (isAudited) await recordAudit(runner, { command: 'db revert', details: name });
       if (owner !== null) await runner.query('DELETE FROM extension_migrations WHERE name = $1', [name]);
       await runner.query('DELETE FROM migrations WHERE name = $1', [name]);
-      await explainFailure(migration, 'down', () => new migration.create().down(runner));
+      await withoutDefaultPrivileges(runner, () =>
+        explainFailure(migration, 'down', () => new migration.create().down(runner)),
+      );
     }
     // An empty table of this name is that of another program.
     if (reverted.length === applied.length) await runner.query('DROP TABLE IF EXISTS migrations');
@@ -212,15 +214,38 @@ export function timestampOf({ name }: SchemaMigration): number {
   return Number(name.slice(-13));
 }
 
+/** Makes the statements that suspend what other roles get at a creation, and resume it. PUBLIC keeps functions and types. */
+const DEFAULT_PRIVILEGES = `
+  SELECT concat(scope, ' REVOKE ', privilege_type, ' ON ', kind, ' FROM ', role) AS suspend,
+    concat(scope, ' GRANT ', privilege_type, ' ON ', kind, ' TO ', role, CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END) AS resume
+  FROM pg_default_acl, aclexplode(defaclacl), LATERAL (SELECT
+    concat('ALTER DEFAULT PRIVILEGES', ' IN SCHEMA ' || nullif(defaclnamespace, 0)::regnamespace) AS scope,
+    CASE defaclobjtype WHEN 'r' THEN 'TABLES' WHEN 'S' THEN 'SEQUENCES' WHEN 'f' THEN 'FUNCTIONS' WHEN 'T' THEN 'TYPES'
+      WHEN 'n' THEN 'SCHEMAS' ELSE 'LARGE OBJECTS' END AS kind,
+    coalesce(nullif(grantee, 0)::regrole::text, 'PUBLIC') AS role) AS words
+  WHERE defaclrole = quote_ident(current_user)::regrole AND grantee <> defaclrole
+    AND (grantee <> 0 OR defaclobjtype NOT IN ('f', 'T'))`;
+
+/** Runs `work` without the default privileges of other roles (decision 41). A rollback resumes them. */
+async function withoutDefaultPrivileges(runner: QueryRunner, work: () => Promise<void>): Promise<void> {
+  const rights: { suspend: string; resume: string }[] = await runner.query(DEFAULT_PRIVILEGES);
+  await runner.query(rights.map(({ suspend }) => suspend).join(';'));
+  await work();
+  await runner.query(rights.map(({ resume }) => resume).join(';'));
+}
+
 /** TypeORM would run all of them by time, but the store's must run before those that extend it. */
 export async function applyMigrations(migrations: readonly SchemaMigration[], runner: QueryRunner) {
+  if (migrations.length === 0) return;
   const executor = new MigrationExecutor(runner.dataSource, runner);
-  for (const migration of migrations) {
-    const { name, create } = migration;
-    const step = new Migration(undefined, timestampOf(migration), name, new create());
-    const waiting = `the migration ${name}, which takes long or waits for a transaction that uses its tables`;
-    await explainFailure(migration, 'up', () => announced(waiting, executor.executeMigration(step)));
-  }
+  await withoutDefaultPrivileges(runner, async () => {
+    for (const migration of migrations) {
+      const { name, create } = migration;
+      const step = new Migration(undefined, timestampOf(migration), name, new create());
+      const waiting = `the migration ${name}, which takes long or waits for a transaction that uses its tables`;
+      await explainFailure(migration, 'up', () => announced(waiting, executor.executeMigration(step)));
+    }
+  });
 }
 
 /** SQLSTATE codes if a relation, type, function or column exists already. */
