@@ -2,7 +2,6 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
 import { settingsFiles } from '../scripts/settings-files';
 import { readConfig } from '../src/platform/config/config';
 import { settings } from '../src/platform/config/settings';
@@ -248,44 +247,4 @@ describe('a URL with a password', () => {
     'postgresql:///shop?user=a%40b&host=/run/postgresql',
     'postgresql://shop:a%20b@[::1]:5432/shop?sslmode=verify-full',
   ])('%s is valid', (url) => expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url));
-});
-
-describe('DATABASE_URL', () => {
-  it.each([
-    ['postgresql://app:pw@/shop?host=/cloudsql/p:r:i', '/cloudsql/p:r:i 5432 app pw shop'],
-    ['postgresql://app:pw@/shop?host=%2Fcloudsql%2Fp%3Ar%3Ai', '/cloudsql/p:r:i 5432 app pw shop'],
-    ['postgresql://app:pw@:5433/shop?host=/sock', '/sock 5433 app pw shop'],
-    ['postgresql:///shop?host=/sock&port=5433&user=app&password=pw', '/sock 5433 app pw shop'],
-    ['postgresql://app:pw@%2Fsock:5433/shop', '/sock 5433 app pw shop'],
-    ['postgresql://app:p,w@db/shop', 'db 5432 app p,w shop'],
-    ['  "POSTGRES://app:pw@db/shop?pgbouncer=true&schema=public"\n', 'db 5432 app pw shop'],
-    [`'postgresql://app:pw@db/shop?channel_binding=require&connect_timeout=3'`, 'db 5432 app pw shop'],
-  ])('%s reaches %s', (given, expected) => {
-    const { host, port, user, password, database } = new Client(
-      readConfig({ DATABASE_URL: given }).databaseUrl,
-    );
-    expect([host, port, user, password, database].join(' ')).toBe(expected);
-  });
-
-  const beginning = 'must be a URL that begins with postgres:// or postgresql://';
-  const place = 'must have a valid host and port: ';
-  it.each([
-    ['host=db dbname=shop password=h@unter', beginning],
-    ['postgres+asyncpg://app:hu/nter@db/shop', beginning],
-    ['jdbc:postgresql://db/shop?password=hunter', beginning],
-    ['app:hunter@db/shop', beginning],
-    ['postgres:app:hunter@db/shop', beginning],
-    ['postgresql://app:hunter@::1/shop', place],
-    ['postgresql://app:hunter@a/shop?port=1,2', 'names several servers: '],
-    ['postgresql://app:x,hu/nter@db/shop', 'has a reserved character'],
-    ['postgresql://app:hunter@db:70000/shop', place],
-    ['postgresql://app:hunter@db/shop?port=hunter', place],
-    ['postgresql://app:hunter@db/shop?schema=public2', 'has the parameter schema, which is not supported: '],
-    ['postgresql:///?host=db&dbname=shop&password=hunter', 'has the parameter dbname'],
-    ['postgresql://app:hunter@db/shop#1', 'has a reserved character'],
-  ])('%s is rejected with the reason, and not shown', (given, reason) => {
-    const read = () => readConfig({ DATABASE_URL: given });
-    expect(read).toThrow(`DATABASE_URL ${reason}`);
-    expect(read).not.toThrow(/unter/);
-  });
 });

@@ -101,6 +101,15 @@ describeWhen(hasOpenssl, 'openssl is not installed')('a connection to PostgreSQL
     );
   });
 
+  it('is one sentence at a start if the authorities of Node.js or channel binding are asked for in vain', async () => {
+    const start = (parameters: string) => rejectionOf({ DATABASE_URL: proxy.through(url, parameters) });
+    expect(await start('sslrootcert=system')).toMatch(/^The TLS connection .* \(unable to verify .*\)/);
+    const unbound = await start(`channel_binding=require&sslrootcert=${authority.file}`);
+    expect(unbound).toMatch(
+      /^The database cannot be reached \(.*\): check DATABASE_URL, and that the server/,
+    );
+  });
+
   it('prints no warning of the driver for sslmode=require, which verifies the certificate', async () => {
     const emitted = jest.spyOn(process, 'emitWarning');
     const sentence = await rejectionOf({ DATABASE_URL: proxy.through(url, 'sslmode=require') });

@@ -54,8 +54,19 @@ function serverUrlOf(...schemes: readonly string[]): Parser<string> {
   };
 }
 
-/** Parameters of psql and Prisma that node-postgres ignores: the service would use another database or schema. */
-const IGNORED = /[?&](?!schema=public(&|$))(dbname|hostaddr|passfile|schema|service|servicefile)=/;
+/** The parameters, some with their values, that node-postgres applies, or that ask for what the service does anyway. */
+const SUPPORTED = new RegExp(
+  `^(${[
+    'user|password|host|port|options|application_name|fallback_application_name|client_encoding|replication=false',
+    'ssl|sslcert|sslkey|sslrootcert|sslmode=(disable|allow|prefer|require|verify-ca|verify-full|no-verify)',
+    'uselibpqcompat|sslnegotiation=(postgres|direct)|channel_binding=(disable|prefer|require)',
+    'gssencmode=(disable|prefer)|target_session_attrs=(any|read-write|primary)|load_balance_hosts',
+    'connect_timeout|keepalives\\w*|tcp_user_timeout|pgbouncer|connection_limit|pool_timeout|supa|schema=public',
+  ].join('|')})$`,
+);
+
+const VERIFIED = /^(allow|prefer|require|verify-ca)$/;
+const NEEDS_TLS = /\b(sslrootcert=system|sslnegotiation=direct|channel_binding=require)(&|$)/;
 
 /** Behind the user, where libpq lets the host out. */
 const NO_HOST = /(?<=^\w+:\/\/[^/?]*@)(?=(:\d*)?([/?]|$))/;
@@ -67,12 +78,26 @@ const databaseUrl: Parser<string> = (value) => {
   const whole = value.replace(NO_HOST, 'localhost');
   const { searchParams } = new URL(postgresUrl(whole));
   postgresUrl(`postgres://host:${searchParams.get('port') ?? ''}`);
-  const [, , ignored] = IGNORED.exec(value) ?? [];
-  // The driver reads this form, and PGHOST with it.
-  if (ignored === undefined) return value.includes('@/') ? value : whole;
-  throw new Error(
-    `has the parameter ${ignored}, which is not supported: write //USER:PASSWORD@HOST:PORT/DATABASE, and a schema as ?options=-csearch_path%3DNAME`,
-  );
+  const used = new URLSearchParams(searchParams);
+  const { PGSSLMODE } = process.env;
+  if (PGSSLMODE && !used.has('sslmode')) used.set('sslmode', PGSSLMODE);
+  for (const [name, given] of used) {
+    const isTwice = used.getAll(name).length > 1;
+    if (!isTwice && [name, `${name}=${given}`].some((each) => SUPPORTED.test(each))) continue;
+    // Behind an unencoded & it is a part of the password.
+    const shown = given === '' ? 'without a value' : name;
+    throw new Error(
+      `has the parameter ${shown}${isTwice ? ' twice' : ', which is not supported'}: remove it or correct its value. The form is //USER:PASSWORD@HOST:PORT/DATABASE, with a schema as ?options=-csearch_path%3DNAME; PGSSLMODE is read, too`,
+    );
+  }
+  // The driver verifies the server with each mode, and has a warning of eight lines for all but one.
+  const isVerified = used.get('uselibpqcompat') !== 'true' && VERIFIED.test(used.get('sslmode') ?? '');
+  if (isVerified || NEEDS_TLS.test(String(used))) used.set('sslmode', 'verify-full');
+  // Without a file it has the authorities of Node.js.
+  if (used.get('sslrootcert') === 'system') used.delete('sslrootcert');
+  // It reads this form, and PGHOST with it.
+  const url = value.includes('@/') ? value : whole;
+  return String(used) === String(searchParams) ? url : `${url.replace(/\?.*/s, '')}?${String(used)}`;
 };
 
 /** Behind the host: a database number or none. The client reads parameters as options. */

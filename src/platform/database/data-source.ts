@@ -139,12 +139,7 @@ class Peers {
 }
 
 type BoundedConfig = ClientConfig & { readonly peers?: Peers };
-
-/** The driver verifies the server with each mode, and has a warning of eight lines for all but one. */
-function withoutWarning(url = ''): string {
-  const isStrict = !/[?&]uselibpqcompat=true/.test(url);
-  return isStrict ? url.replace(/([?&]sslmode=)(prefer|require|verify-ca)(?=&|$)/, '$1verify-full') : url;
-}
+type Authentication = { readonly mechanisms?: readonly string[] };
 
 /**
  * The only way to a session. It closes itself when it is unusable or was lost while it was idle, and reports a commit
@@ -158,15 +153,22 @@ export class BoundedClient extends Client {
   constructor(config: BoundedConfig = {}) {
     const { peers = new Peers() } = config;
     const socket = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
-    const connectionString = withoutWarning(config.connectionString);
+    const enableChannelBinding = /[?&]channel_binding=require/.test(config.connectionString ?? '');
     let failure: unknown;
     try {
-      super({ ...socket, types: TYPES, ...config, connectionString });
+      super({ ...socket, types: TYPES, ...config, enableChannelBinding });
     } catch (error) {
       // A certificate file cannot be read. The pool expects that only `connect` fails.
       super({});
       failure = error;
     }
+    // As libpq does, it gives no password to a server in the middle.
+    let isBound = !enableChannelBinding;
+    for (const kind of ['SASL', 'CleartextPassword', 'MD5Password', 'Ok'])
+      this.connection.prependListener(`authentication${kind}`, ({ mechanisms = [] }: Authentication) => {
+        isBound ||= mechanisms.includes('SCRAM-SHA-256-PLUS');
+        if (!isBound) this.connection.stream.destroy(new Error('the server has no channel binding'));
+      });
     // The pool has no listener during a checkout, and an unhandled `error` event ends the process.
     this.on('error', () => undefined);
     this.on('end', () => peers.connections.delete(this));

@@ -263,13 +263,13 @@ async function explainFailure(
   try {
     await run();
   } catch (error) {
-    if (isDatabaseUnavailable(error) || (extension === undefined && !TAKEN.test(codeOf(error)))) throw error;
-    const [owner, fix] =
-      extension === undefined
-        ? ['the store', 'Rename what another program has there, or give the store a database of its own.']
-        : [`the extension ${extension}`, 'Fix it and repeat.'];
+    const isOwn = extension === undefined;
+    if (isDatabaseUnavailable(error) || (isOwn && !TAKEN.test(codeOf(error)))) throw error;
+    const [owner, fix] = isOwn
+      ? ['the store', 'Rename what is there']
+      : [`the extension ${extension}`, 'Fix it'];
     throw new UserError(
-      `The "${step}" of the migration ${name} of ${owner} fails (${firstLine(error)}). Nothing was changed. ${fix}`,
+      `The "${step}" of the migration ${name} of ${owner} fails (${firstLine(error)}). Nothing was changed. ${fix} and repeat.`,
       { cause: error },
     );
   }
