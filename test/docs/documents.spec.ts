@@ -54,6 +54,10 @@ describe('README.md, CONTRIBUTING.md and docs', () => {
     expect(sum > MAX_WORDS ? counts : []).toEqual([]);
   });
 
+  it('append to a log: the restart after a crash must keep the cause, and logrotate may empty the file', () => {
+    expect(documents.flatMap(({ text }) => text.match(/(?<!>)> ?[^>\s]+\.log\b/g) ?? [])).toEqual([]);
+  });
+
   it('the README has at most 120 lines', () => {
     expect(read('README.md').split('\n').length).toBeLessThanOrEqual(120);
   });
