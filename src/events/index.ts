@@ -2,5 +2,6 @@ export { EVENT_TYPES, EventTypeRegistry, type TypeFilter } from './event-type-re
 export { Events } from './event-writer';
 export { EVENT_TYPE } from './events.dto';
 export type { eventSettings } from './events.settings';
+export { EVENT_TRIGGERS } from './migrations/events.migrations';
 export { EventsModule } from './events.module';
 export { EventsRepository, NEWEST, type StoredEvent } from './events.repository';

@@ -9,12 +9,13 @@ export function serveHealth(
   fastify: FastifyInstance,
   sql: Sql,
   server: { readonly listening: boolean },
+  check: () => Promise<void>,
 ): void {
   const config = { public: true, probe: true };
   fastify.get('/livez', { config }, () => OK);
   fastify.get('/readyz', { config }, async () => {
     if (!server.listening) throw platformErrors.service_unavailable();
-    await sql.ping();
+    await sql.ping(check);
     return OK;
   });
 }

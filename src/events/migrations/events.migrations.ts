@@ -129,25 +129,25 @@ const functions = (schema: string) => `
     ${inserted('account', 'kind', 'body', '(SELECT 1 AS id) AS changed')}
   END $$`;
 
-const recorded = (table: string, recorder: string, event: string, rows: string) => `
-  CREATE TRIGGER record_${event} AFTER ${event} ON ${table} REFERENCING ${rows}
-    FOR EACH STATEMENT EXECUTE FUNCTION ${recorder}();`;
+const recorded = (table: string, recorder: string, event: string, rows: string) =>
+  `CREATE TRIGGER record_${event} AFTER ${event} ON ${table} REFERENCING ${rows} FOR EACH STATEMENT EXECUTE FUNCTION ${recorder}()`;
 
-const TRIGGERS = [
+/** Without one of them a change has no events. The start and the readiness check look for them. */
+export const EVENT_TRIGGERS = [
   recorded('pets', 'record_pet_events', 'INSERT', 'NEW TABLE AS changed'),
   recorded('pets', 'record_pet_events', 'UPDATE', 'NEW TABLE AS changed OLD TABLE AS previous'),
   recorded('pets', 'record_pet_events', 'DELETE', 'OLD TABLE AS changed'),
   recorded('store_orders', 'record_order_events', 'INSERT', 'NEW TABLE AS changed'),
   recorded('store_orders', 'record_order_events', 'UPDATE', 'NEW TABLE AS changed OLD TABLE AS previous'),
   'CREATE TRIGGER record_truncate BEFORE TRUNCATE ON pets FOR EACH STATEMENT EXECUTE FUNCTION record_pet_events()',
-].join('');
+];
 
 export class Events1795219200030 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
     const [{ schema } = { schema: '' }]: { schema: string }[] = await runner.query(
       'SELECT quote_ident(current_schema()) AS schema',
     );
-    for (const statements of [TABLES, functions(schema), TRIGGERS]) await runner.query(statements);
+    for (const statements of [TABLES, functions(schema), ...EVENT_TRIGGERS]) await runner.query(statements);
   }
 
   async down(runner: QueryRunner): Promise<void> {

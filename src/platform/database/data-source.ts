@@ -2,7 +2,8 @@ import { callbackify } from 'node:util';
 import { Client, type ClientConfig, type CustomTypesConfig, type QueryResult, types } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
-import { IDLE_LOSS, isReadOnly, isUnusable, markUnsent } from './database-errors';
+import { codeOf } from '../errors/user-error';
+import { IDLE_LOSS, isReadOnly, isUnusable, markUnsent, unfired } from './database-errors';
 
 export type DatabaseConfig = Pick<
   Config,
@@ -40,6 +41,9 @@ const SESSION_SETTINGS = {
   array_nulls: 'on',
   transform_null_equals: 'off',
   default_transaction_isolation: 'read committed',
+  // A policy that hides rows is an error.
+  row_security: 'off',
+  session_replication_role: 'origin',
   synchronous_commit: 'on',
   statement_timeout: String(STATEMENT_TIMEOUT_MS),
   lock_timeout: '2000',
@@ -47,21 +51,23 @@ const SESSION_SETTINGS = {
   idle_session_timeout: '0',
 };
 
-/** Selects what a session lacks. A cluster may wait for more copies of a commit. @param commit SQL for its present wait */
-const lacking = (commit: string): string => `
+/** Selects what a session lacks. A cluster may wait for more copies of a commit. @param present SQL of a value now */
+const lacking = (present: string): string => `
   SELECT name, value FROM (VALUES
     ${Object.entries(SESSION_SETTINGS)
       .map(([name, value]) => `('${name}', '${value}')`)
       .join(', ')}
-  ) AS needed (name, value) WHERE name <> 'synchronous_commit' OR ${commit} NOT IN ('on', 'remote_apply')`;
+  ) AS needed (name, value)
+  WHERE name NOT IN ('synchronous_commit', 'session_replication_role')
+    OR ${present} NOT IN ('on', 'remote_apply', 'origin')`;
 
 const SET_SESSION = `
-  SELECT set_config(name, value, false) FROM (${lacking("current_setting('synchronous_commit')")}) AS lacking`;
+  SELECT set_config(name, value, false) FROM (${lacking('current_setting(name)')}) AS lacking`;
 
 /** Sets the same for the role: a pooler gives each transaction another session. A role may lack the privilege. */
 export const SET_ROLE = `
   DO $$ DECLARE lacking record; BEGIN
-    FOR lacking IN ${lacking("(SELECT reset_val FROM pg_settings WHERE name = 'synchronous_commit')")} LOOP
+    FOR lacking IN ${lacking('(SELECT reset_val FROM pg_settings AS known WHERE known.name = needed.name)')} LOOP
       EXECUTE format('ALTER ROLE CURRENT_USER IN DATABASE %I SET %I = %L', current_database(), lacking.name, lacking.value);
     END LOOP;
   EXCEPTION WHEN insufficient_privilege THEN NULL;
@@ -214,7 +220,9 @@ export class BoundedClient extends Client {
       const opening = super.connect();
       const isPatient = limitMs >= START_WAIT_MS;
       await (isPatient ? announced(`the database at ${this.host}:${this.port}`, opening) : opening);
-      await super.query(SET_SESSION);
+      await super.query(SET_SESSION).catch((error: unknown) => {
+        throw codeOf(error) === '42501' ? unfired() : error;
+      });
     } catch (error) {
       void this.end();
       throw markUnsent(error);

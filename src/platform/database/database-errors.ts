@@ -4,7 +4,7 @@ import {
   QueryRunnerAlreadyReleasedError,
   QueryRunnerProviderAlreadyReleasedError,
 } from 'typeorm';
-import { codeOf } from '../errors/user-error';
+import { codeOf, UserError } from '../errors/user-error';
 
 /** SQLSTATE code of a read-only session: after a failover the old server may keep its sessions. */
 const READ_ONLY = '25006';
@@ -142,6 +142,15 @@ function textOf(error: unknown, name: 'message' | 'severity'): string {
   const properties: Readonly<Record<string, unknown>> = Object(error);
   const text = properties[name];
   return typeof text === 'string' ? text : '';
+}
+
+/** Part of the advice if `session_replication_role` is `replica`. Only a superuser may change it. */
+export const RESET_REPLICA = 'ALTER ROLE and ALTER DATABASE … RESET session_replication_role';
+
+/** Explains that triggers do not fire, or that a rule replaces changes. */
+export function unfired(fixes = RESET_REPLICA): UserError {
+  const fault = 'The database confirms changes without their events or checks.';
+  return new UserError(`${fault} As a superuser run ${fixes}.`);
 }
 
 /** The rights that the service needs on each kind of object. */

@@ -36,6 +36,7 @@ const SQL_TYPES: CustomTypesConfig = {
 
 /** Locks no row, but fails if the database is read-only, such as on a standby. */
 const PING = 'SELECT id FROM migrations LIMIT 0 FOR UPDATE';
+const CHECK_INTERVAL_MS = 60_000;
 
 /**
  * Begins the FROM of a statement, before an item and `ON false`: PostgreSQL locks this table before all others, and reads
@@ -53,6 +54,7 @@ export class Sql {
   /** Those that are given by their text. */
   private readonly statements = new Map<string, Statement>();
   private readonly pings = new CoalescedRead<unknown>();
+  private checkedAt = performance.now();
   /** False if a pooler has no prepared statements. */
   private readonly arePrepared: boolean;
   /** Longest wait of a statement before it is sent: DATABASE_POOL_WAIT_MS. @internal */
@@ -125,10 +127,18 @@ export class Sql {
     }
   }
 
-  /** Checks that the database is available and writable. Concurrent calls share queries. @throws ApiError 503 @internal */
-  async ping(): Promise<void> {
+  /**
+   * Checks that the database is available and writable, and by `check`, a minute after its last success, the schema.
+   * Concurrent calls share queries. @throws ApiError 503 @internal
+   */
+  async ping(check: () => Promise<void>): Promise<void> {
     try {
-      await this.pings.read('ping', () => this.rows(PING, []).catch((error) => this.pingAgain(error)));
+      await this.pings.read('ping', async () => {
+        await this.rows(PING, []).catch((error) => this.pingAgain(error));
+        if (performance.now() - this.checkedAt < CHECK_INTERVAL_MS) return;
+        await check();
+        this.checkedAt = performance.now();
+      });
     } catch (cause) {
       // Every error of the database is 503; the log has its cause.
       throw Object.assign(platformErrors.service_unavailable(), { cause });

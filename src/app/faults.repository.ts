@@ -1,0 +1,27 @@
+import { EVENT_TRIGGERS } from '../events';
+import { RESET_REPLICA, unfired } from '../platform/database/database-errors';
+import type { Sql } from '../platform/database/sql';
+
+/** Lists statements that make the database do what it confirms. A foreign key is a pair of internal triggers. */
+const FIND_FAULTS = `
+  WITH store AS (
+    SELECT c.oid, c.oid::regclass AS name FROM pg_class c JOIN pg_class m USING (relnamespace)
+    WHERE m.oid = to_regclass('migrations') AND c.relkind IN ('r', 'p')
+  )
+  SELECT '${RESET_REPLICA}' AS fix WHERE current_setting('session_replication_role') = 'replica'
+  UNION ALL
+  SELECT format('ALTER TABLE %s ENABLE TRIGGER %s', name, CASE WHEN bool_or(tgisinternal) THEN 'ALL' ELSE 'USER' END)
+  FROM store JOIN pg_trigger ON tgrelid = store.oid WHERE tgenabled IN ('D', 'R') GROUP BY name
+  UNION ALL
+  SELECT format('DROP RULE %I ON %s', rulename, name)
+  FROM store JOIN pg_rewrite ON ev_class = store.oid WHERE is_instead AND ev_enabled <> 'D'
+  UNION ALL
+  SELECT statement FROM unnest($1::text[]) AS statement WHERE NOT EXISTS (
+    SELECT FROM pg_trigger WHERE tgname = lower(substring(statement FROM 'TRIGGER (\\w+)'))
+      AND tgrelid = to_regclass(substring(statement FROM ' ON (\\w+)')))`;
+
+/** @throws UserError if changes would lack their events, or foreign keys would not be checked */
+export async function rejectFaults(sql: Sql): Promise<void> {
+  const faults = await sql.rows<{ fix: string }>(FIND_FAULTS, [EVENT_TRIGGERS]);
+  if (faults.length > 0) throw unfired(faults.map(({ fix }) => fix).join('; '));
+}

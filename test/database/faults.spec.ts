@@ -1,0 +1,81 @@
+import { Sql } from '../../src';
+import { poolOf } from '../failure/support/pool';
+import { startApp, type TestApp } from '../support/app';
+import { END_OTHER_SESSIONS } from '../support/database';
+import { aNewPet } from '../support/factories';
+import { rejectionOf } from '../support/start';
+import { holdMeasuredTime, pass } from '../support/timers';
+import { until } from '../support/until';
+
+/** Statements, and those of the advice. ALL includes foreign keys. */
+const FAULTS: Readonly<Record<string, string>> = {
+  'ALTER TABLE pets DISABLE TRIGGER record_insert': 'ALTER TABLE pets ENABLE TRIGGER USER',
+  'ALTER TABLE pets ENABLE REPLICA TRIGGER record_update': 'ALTER TABLE pets ENABLE TRIGGER USER',
+  'ALTER TABLE accounts DISABLE TRIGGER ALL': 'ALTER TABLE accounts ENABLE TRIGGER ALL',
+  'CREATE RULE quiet AS ON DELETE TO pets DO INSTEAD NOTHING': 'DROP RULE quiet ON pets',
+  'DROP TRIGGER record_insert ON pets':
+    'CREATE TRIGGER record_INSERT AFTER INSERT ON pets REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION record_pet_events()',
+};
+
+describe('a database that confirms changes without their events or checks', () => {
+  let app: TestApp;
+  beforeAll(async () => {
+    holdMeasuredTime();
+    app = await startApp();
+  });
+  afterAll(async () => {
+    await app.close();
+    jest.useRealTimers();
+  });
+
+  const administer = (text: string) => app.database.administer(text);
+  const isReady = async () => (await app.get('/readyz', { key: undefined })).status === 200;
+  const startSays = () => rejectionOf({ DATABASE_URL: app.database.url });
+
+  it.each(Object.entries(FAULTS))(
+    'is found by /readyz after a minute, and by a start: %s',
+    async (fault, fix) => {
+      const rows = jest.spyOn(app.nest.get(Sql, { strict: false }), 'rows');
+      pass({ seconds: 60 });
+      for (let round = 0; round < 3; round += 1) await Promise.all(Array.from({ length: 5 }, isReady));
+      expect(rows.mock.calls.filter(([text]) => JSON.stringify(text).includes('pg_trigger'))).toHaveLength(1);
+      await administer(fault);
+      expect(await isReady()).toBe(true);
+      pass({ seconds: 60 });
+      expect(await isReady()).toBe(false);
+      const sentence = await startSays();
+      expect(sentence).toMatch(
+        /^The database confirms changes without their events or checks\. As a superuser run /,
+      );
+      expect(sentence).toContain(` ${fix}.`);
+      expect(app.log.join('\n')).toContain(sentence);
+      await administer(fix);
+      expect(await isReady()).toBe(true);
+      rows.mockRestore();
+    },
+  );
+
+  it.each(['DATABASE %', 'ROLE app', 'ROLE app IN DATABASE %'])(
+    'gets no request and no start while session_replication_role of %s is replica, which the role may not change',
+    async (place) => {
+      const changed = `ALTER ${place.replace('%', new URL(app.database.directUrl).pathname.slice(1))}`;
+      await administer(`${changed} SET session_replication_role = replica`);
+      await app.database.query(END_OTHER_SESSIONS);
+      await until(() => poolOf(app).totalCount === 0);
+      expect((await app.post('/v1/pets', aNewPet())).status).toBe(503);
+      expect(await startSays()).toMatch(/ As a superuser run ALTER .+ RESET session_replication_role\.$/);
+      await administer('GRANT SET ON PARAMETER session_replication_role TO app');
+      const { id } = (await app.post('/v1/pets', aNewPet())).json;
+      expect((await app.get('/v1/events')).json.at(-1).data.id).toBe(id);
+      await administer('REVOKE SET ON PARAMETER session_replication_role FROM app');
+      await administer(`${changed} RESET session_replication_role`);
+    },
+  );
+
+  it('is an error if a policy would hide rows', async () => {
+    await administer('ALTER TABLE pets ENABLE ROW LEVEL SECURITY; ALTER TABLE pets FORCE ROW LEVEL SECURITY');
+    expect((await app.get('/v1/pets')).status).toBe(503);
+    await administer('ALTER TABLE pets DISABLE ROW LEVEL SECURITY');
+    expect((await app.get('/v1/pets')).status).toBe(200);
+  });
+});
