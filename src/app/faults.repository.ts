@@ -2,9 +2,12 @@ import { EVENT_TRIGGERS } from '../events';
 import { RESET_REPLICA, unfired } from '../platform/database/database-errors';
 import type { Sql } from '../platform/database/sql';
 
-/** Lists statements that make the database do what it confirms. A foreign key is a pair of internal triggers. */
+/**
+ * Lists statements that make the database do what it confirms. A foreign key is a pair of internal triggers. A pooler that
+ * begins transactions of its own begins one for the UPDATE.
+ */
 const FIND_FAULTS = `
-  WITH store AS (
+  WITH tried AS (UPDATE migrations SET name = name WHERE false), store AS (
     SELECT c.oid, c.oid::regclass AS name FROM pg_class c JOIN pg_class m USING (relnamespace)
     WHERE m.oid = to_regclass('migrations') AND c.relkind IN ('r', 'p')
   )

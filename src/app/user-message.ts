@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 import { EmbeddedServerError } from '../embedded-postgres';
-import { isDatabaseUnavailable, missingRight } from '../platform/database/database-errors';
+import { isDatabaseUnavailable, missingRight, POOLER_FAULT } from '../platform/database/database-errors';
 import { ApiError } from '../platform/errors/api-error';
 import { codeOf, UserError } from '../platform/errors/user-error';
 
@@ -21,8 +21,9 @@ const SENTENCES: Readonly<Record<string, string>> = {
     'The user in DATABASE_URL has no schema to create tables in: grant it CREATE on a schema of its search_path.',
 };
 
-/** Sentences for errors of node-postgres itself, by the beginning of its message. */
+/** Sentences for errors of the connection, by the beginning of their messages. */
 const DRIVER_SENTENCES: readonly (readonly [string, string])[] = [
+  [POOLER_FAULT, POOLER_FAULT],
   ['SASL: ', 'The database asks for a password: put it into DATABASE_URL.'],
   ['The server does not support SSL', 'The database offers no TLS: take sslmode out of DATABASE_URL.'],
 ];

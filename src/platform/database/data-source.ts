@@ -3,7 +3,7 @@ import { Client, type ClientConfig, type CustomTypesConfig, type QueryResult, ty
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
 import { codeOf } from '../errors/user-error';
-import { IDLE_LOSS, isReadOnly, isUnusable, markUnsent, unfired } from './database-errors';
+import { IDLE_LOSS, isReadOnly, isUnusable, markUnsent, POOLER_FAULT, unfired } from './database-errors';
 
 export type DatabaseConfig = Pick<
   Config,
@@ -87,6 +87,7 @@ export const TYPES: CustomTypesConfig = {
 
 /** The text that TypeORM sends. */
 export const COMMIT = 'COMMIT';
+const BEGIN_TAG = /^(BEGIN|START TRANSACTION)$/;
 
 /** Returns TypeORM's options: one pool, a bound for every wait, and no setting that a pooler rejects. */
 export function dataSourceOptions(config: DatabaseConfig) {
@@ -155,6 +156,8 @@ export class BoundedClient extends Client {
   declare private isReplaced: boolean;
   declare private usedAt: number;
   declare private isLost: boolean;
+  /** The last statement, or its text. */
+  declare private sent: unknown;
 
   constructor(config: BoundedConfig = {}) {
     const { peers = new Peers() } = config;
@@ -178,7 +181,7 @@ export class BoundedClient extends Client {
     // The pool has no listener during a checkout, and an unhandled `error` event ends the process.
     this.on('error', () => undefined);
     this.on('end', () => peers.connections.delete(this));
-    this.connection.on('readyForQuery', () => (this.usedAt = performance.now()));
+    this.follow();
     const connect = (callback?: (error: Error | null, client: Client) => void): unknown => {
       const opened = this.open(failure, config).then(() => {
         peers.connections.add(this);
@@ -188,6 +191,7 @@ export class BoundedClient extends Client {
     };
     const query = (...input: unknown[]): unknown => {
       this.check();
+      [this.sent] = input;
       // Passes the arguments of any overload on.
       // oxlint-disable-next-line typescript/unbound-method
       const result: unknown = Reflect.apply(super.query, this, input);
@@ -203,6 +207,25 @@ export class BoundedClient extends Client {
     // The overloads stay the same: arguments and results are passed on.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     Object.assign(this, { connect, query });
+  }
+
+  /** Fails a response with another transaction status than our statements lead to, before the driver returns it. */
+  private follow(): void {
+    let [isBegun, hasFailed] = [false, false];
+    this.connection.on('errorMessage', () => (hasFailed = true));
+    this.connection.on('commandComplete', ({ text: tag }: { text: string }) => {
+      const isEnd = tag === COMMIT || (tag === 'ROLLBACK' && !/\bTO\b/i.test(String(this.sent)));
+      isBegun = BEGIN_TAG.test(tag) || (isBegun && !isEnd);
+    });
+    this.connection.on('readyForQuery', ({ status }: { status: string }) => {
+      this.usedAt = performance.now();
+      // A COMMIT that fails ends its transaction.
+      if (hasFailed && status === 'I') isBegun = false;
+      hasFailed = false;
+      if ((status !== 'I') === isBegun) return;
+      this.connection.emit('error', new Error(POOLER_FAULT));
+      this.connection.stream.destroy();
+    });
   }
 
   /** Closes the connection; one that is busy closes before its next use. */

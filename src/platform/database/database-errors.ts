@@ -46,12 +46,16 @@ const UNSENT_MARK = Symbol('unsent');
 /** Message of node-postgres 8, without a code, if a query exceeds `query_timeout`. */
 const QUERY_TIMEOUT = 'Query read timeout';
 
+/** The message for a response with another transaction status than that of our own statements. */
+export const POOLER_FAULT =
+  'The pooler in front of the database opens transactions of its own, which lose changes: with pgpool-II set backend_clustering_mode to streaming_replication.';
+
 /** The message for a statement that was not sent, because others took too long. */
 export const WAIT_TIMEOUT_MESSAGE = 'timeout exceeded while waiting for other statements';
 
 /** Messages of this service, node-postgres and pg-pool if a statement was not sent, or a connection was lost. */
 const UNAVAILABLE_MESSAGE =
-  /^(timeout (exceeded|expired)|Query read timeout|Connection terminated|Cannot use a pool after|.* SSL connection)/;
+  /^(timeout (exceeded|expired)|The pooler|Query read timeout|Connection terminated|Cannot use a pool after|.* SSL connection)/;
 
 /** The connection was lost after a change was sent: it may or may not have taken effect. */
 export class OutcomeUnknownError extends Error {

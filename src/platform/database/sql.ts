@@ -34,8 +34,8 @@ const SQL_TYPES: CustomTypesConfig = {
   getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? toBigint : TYPES.getTypeParser(oid, format)),
 };
 
-/** Locks no row, but fails if the database is read-only, such as on a standby. */
-const PING = 'SELECT id FROM migrations LIMIT 0 FOR UPDATE';
+/** Locks no row, but fails on a standby, or if a pooler begins a transaction for a change with parameters. */
+const PING = 'SELECT id FROM migrations LIMIT $1 FOR UPDATE';
 const CHECK_INTERVAL_MS = 60_000;
 
 /**
@@ -134,7 +134,7 @@ export class Sql {
   async ping(check: () => Promise<void>): Promise<void> {
     try {
       await this.pings.read('ping', async () => {
-        await this.rows(PING, []).catch((error) => this.pingAgain(error));
+        await this.rows(PING, [0]).catch((error) => this.pingAgain(error));
         if (performance.now() - this.checkedAt < CHECK_INTERVAL_MS) return;
         await check();
         this.checkedAt = performance.now();
@@ -148,7 +148,7 @@ export class Sql {
   /** One lost connection says nothing of the database: after a failover, some lead to the old primary. */
   private pingAgain(error: unknown): Promise<unknown> {
     if (isQueryTimeout(error)) throw error;
-    return this.rows(PING, []);
+    return this.rows(PING, [0]);
   }
 
   private run(

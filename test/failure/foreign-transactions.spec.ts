@@ -1,0 +1,72 @@
+import { startApp, type TestApp } from '../support/app';
+import { runCli } from '../support/cli';
+import { createDatabase } from '../support/database';
+import { aNewPet } from '../support/factories';
+import type { HttpResponse } from '../support/http';
+import { rejectionOf } from '../support/start';
+import { type CuttingProxy, startCuttingProxy } from './support/cutting-proxy';
+import { expectUnavailable, isOutcomeUnknown } from './support/expect-unavailable';
+import { poolOf } from './support/pool';
+
+const POOLER = /The pooler in front of the database opens transactions of its own/;
+
+// The proxy reports the status as a pooler does that begins transactions of its own.
+describe('behind a pooler that begins transactions of its own', () => {
+  let proxy: CuttingProxy;
+  let url: string;
+  let app: TestApp;
+  let petId: number;
+  beforeAll(async () => {
+    const database = await createDatabase();
+    proxy = await startCuttingProxy(database.url);
+    url = proxy.through(database.url);
+    app = await startApp({ databasePoolSize: 1 }, { database: { ...database, url } });
+  });
+  beforeEach(async () => {
+    petId = (await create()).json.id;
+  });
+  afterEach(() => (proxy.replaced = undefined));
+  afterAll(async () => {
+    await app.close();
+    await proxy.close();
+  });
+
+  const create = () => app.post('/v1/pets', aNewPet());
+  const order = () => app.post('/v1/store/orders', { petId });
+  const report = (tag: string, from: string, to: string) =>
+    (proxy.replaced = [`${tag}\0Z\0\0\0\x05${from}`, `${tag}\0Z\0\0\0\x05${to}`]);
+
+  it.each<[string, [tag: string, from: string, to: string], string, () => Promise<HttpResponse>]>([
+    ['a statement leaves a transaction', ['INSERT 0 1', 'I', 'T'], 'unknown', create],
+    ['a statement leaves a failed one', ['INSERT 0 1', 'I', 'E'], 'unknown', create],
+    ['COMMIT leaves a transaction', ['COMMIT', 'I', 'T'], 'unknown', order],
+    ['COMMIT leaves a failed one', ['COMMIT', 'I', 'E'], 'unknown', order],
+    ['BEGIN leaves none', ['START TRANSACTION', 'T', 'I'], 'none', order],
+    ['a statement ends it', ['INSERT 0 1', 'T', 'I'], 'none', order],
+    ['a SELECT leaves one', ['SELECT 1', 'I', 'T'], 'none', () => app.get(`/v1/pets/${petId}`)],
+  ])('a request is 503 if %s', async (_what, status, effect, act) => {
+    report(...status);
+    const response = await act();
+    expectUnavailable(response);
+    expect(isOutcomeUnknown(response)).toBe(effect === 'unknown');
+    expect(app.log.slice(-2).join()).toMatch(POOLER);
+    proxy.replaced = undefined;
+    expect((await create()).status).toBe(201);
+  });
+
+  it('a connection with a transaction after ROLLBACK is closed', async () => {
+    expect((await order()).status).toBe(201);
+    report('ROLLBACK', 'I', 'T');
+    const removed = new Promise((resolve) => poolOf(app).once('remove', resolve));
+    expect((await order()).status).toBe(409);
+    await removed;
+  });
+
+  it.each(['', 'SELECT 0'])('a start and a command have one sentence (%j)', async (tag) => {
+    report(tag, 'I', 'T');
+    const sentence = await rejectionOf({ DATABASE_URL: url });
+    report('COMMIT', 'I', 'T');
+    const { status, all } = await runCli(['keys', 'create', '--account=acme'], { DATABASE_URL: url });
+    expect([status, sentence, all.trim()]).toEqual([1, expect.stringMatching(POOLER), sentence]);
+  });
+});
