@@ -6,6 +6,7 @@ export { runAnimalStoreCommand } from './cli/program';
 
 export { type Extension, StoreExtension } from './platform/extension/extension';
 export { defineScopes } from './platform/extension/define-scopes';
+export { ApiError } from './platform/errors/api-error';
 export { type DefinedErrors, defineErrors } from './platform/errors/define-errors';
 export { CONFIG, type ConfigOf } from './platform/config/config';
 export * as parsers from './platform/config/parsers';

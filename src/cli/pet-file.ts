@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { createReadStream, statSync } from 'node:fs';
+import { createReadStream, fstatSync, statSync } from 'node:fs';
 import { NewPet } from '../pets';
 import { ApiError } from '../platform/errors/api-error';
 import { validationFailed } from '../platform/errors/platform.errors';
@@ -19,6 +19,9 @@ const MAX_NAMED_LINES = 20;
 
 /** A line before the columns: Excel adds a separator, PowerShell 5 a type. */
 const PREAMBLE = /^(?:sep=.|#TYPE .*)$/i;
+
+/** Stands in place of a path. */
+export const STANDARD_INPUT = 'standard input';
 
 const UTF_16 = 'UTF-16: save it as UTF-8';
 const WORKBOOK = 'a workbook or an archive: save it as CSV';
@@ -71,10 +74,13 @@ export class PetFile {
 
   /** Returns the animals before the first bad line as rows of COPY, several at a time. @throws UserError */
   async *rows(): AsyncGenerator<string> {
-    const stats = statSync(this.path);
+    // A socket, or the pipe of another user, cannot be opened again by the name /dev/stdin.
+    const isPath = this.path !== STANDARD_INPUT;
+    const stats = isPath ? statSync(this.path) : fstatSync(0);
     if (stats.isDirectory()) throw new UserError(`${this.path} is a folder: name a file.`);
+    const file = isPath ? createReadStream(this.path) : process.stdin;
     // Latin-1 keeps every byte.
-    const file = createReadStream(this.path, 'latin1');
+    file.setEncoding('latin1');
     let line = 1;
     let rest = '';
     const rowsOf = async (text: string, isLast: boolean): Promise<string> => {

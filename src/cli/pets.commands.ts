@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import { rejectExisting, writeWholeFile } from './backup/whole-file';
 import type { CommandContext } from './context';
 import type { OutputCommand } from './output';
-import { PET_FORMATS, PetFile, type PetFormat } from './pet-file';
+import { PET_FORMATS, PetFile, type PetFormat, STANDARD_INPUT } from './pet-file';
 import { exportPets, importPets } from './pet-transfer.repository';
 import { withProgressBar } from './progress-bar';
 
@@ -22,9 +22,9 @@ export function addPetsCommands(pets: OutputCommand, context: CommandContext): v
     .addOption(formatOption('default: by the ending of the file, else jsonl'))
     .option('--force', 'replace an existing file')
     .prints(async (name: string | undefined, { json, force, ...options }: Options, command: Command) => {
-      if (name === undefined && json) command.error('error: --json needs a file for the animals.');
       const format = formatOf(name, options) ?? 'jsonl';
-      const file = name === undefined ? undefined : resolve(name);
+      const file = name === undefined || name === '-' ? undefined : resolve(name);
+      if (file === undefined && json) command.error('error: --json needs a file for the animals.');
       if (file !== undefined) rejectExisting(file, force === true);
       const write = (text: AsyncIterable<Buffer>): Promise<unknown> =>
         file === undefined
@@ -46,10 +46,11 @@ export function addPetsCommands(pets: OutputCommand, context: CommandContext): v
     .prints((name: string, options: Options, command: Command) => {
       const format = formatOf(name, options);
       if (!format) command.error('error: The file must end with .csv or .jsonl. Otherwise add --format.');
+      if (name === '-' && process.stdin.isTTY) process.stderr.write('Type the lines, then Ctrl-D.\n');
       return context.withSchema(({ databaseUrl }) =>
         withProgressBar((show) => {
           const file = new PetFile(
-            name === '-' ? '/dev/stdin' : resolve(name),
+            name === '-' ? STANDARD_INPUT : resolve(name),
             format,
             // The database takes the second half of the time.
             (share) => show(options.dryRun ? share : share / 2),

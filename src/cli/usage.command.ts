@@ -30,7 +30,7 @@ export function addUsageCommand(usage: OutputCommand, context: CommandContext): 
         (service) => service.listAll(options),
         UsageModule,
       );
-      const most = Math.max(...days.map(({ admitted, rejected }) => admitted + rejected));
+      const most = days.reduce((max, { admitted, rejected }) => Math.max(max, admitted + rejected), 0);
       // At least one block for at least one request.
       const bar = (count: number, block: string) => block.repeat(Math.ceil((count / most) * BAR_WIDTH));
       return listOf(days, ({ date, account, keyId, label, ...counts }) => {

@@ -29,7 +29,13 @@ export function chooseServerUser(): ServerUser | undefined {
   const users = readFileSync('/etc/passwd', 'utf8');
   for (const name of ['postgres', '_postgres', 'nobody']) {
     const [, uid, gid] = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(users) ?? [];
-    if (uid !== undefined) return { name, uid: Number(uid), gid: Number(gid) };
+    if (uid === undefined) continue;
+    const user = { name, uid: Number(uid), gid: Number(gid) };
+    const { error } = spawnSync('/bin/sh', ['-c', ':'], contextOf(user));
+    if (!error) return user;
+    throw new EmbeddedServerError(
+      `PostgreSQL does not run as root, and here root may not become the user ${name} (${error.message}): start the service as another user, outside of this container or user namespace if it has only root, or set DATABASE_URL.`,
+    );
   }
   return undefined;
 }

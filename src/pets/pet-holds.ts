@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { ApiError } from '../platform/errors/api-error';
 import type { DefinedError } from '../platform/errors/define-errors';
+import { UserError } from '../platform/errors/user-error';
 
 /** The operations that each kind of hold forbids. */
 const FORBIDDEN = {
@@ -27,8 +28,12 @@ export interface PetHold {
 export class PetHolds {
   private readonly holds: PetHold[] = [];
 
-  /** Adds a reason. Call it in `onModuleInit`. */
+  /** Adds a reason. Call it in `onModuleInit` or `onApplicationBootstrap`. @throws UserError for an unknown kind */
   add(hold: PetHold): void {
+    if (!Object.hasOwn(FORBIDDEN, hold.forbids))
+      throw new UserError(
+        `A hold forbids ${hold.forbids}, which is none of ${Object.keys(FORBIDDEN).join(', ')}.`,
+      );
     this.holds.push(hold);
   }
 

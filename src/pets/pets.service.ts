@@ -115,11 +115,11 @@ export class PetsService {
   /**
    * Locks an animal: until the end of the transaction no other one changes, orders or removes it.
    *
-   * @throws ApiError `pet_not_found`
+   * @param notFound the error if no animal has this id, such as that of a row whose animal was removed
    */
-  async lock(id: bigint, transaction: EntityManager): Promise<Pet> {
+  async lock(id: bigint, transaction: EntityManager, notFound = petErrors.pet_not_found): Promise<Pet> {
     const pet = await this.pets.lock(id, transaction);
-    if (!pet) throw petErrors.pet_not_found();
+    if (!pet) throw notFound();
     return pet;
   }
 }

@@ -16,7 +16,9 @@ export interface RouteLimit {
 }
 
 /** A larger number is inexact in the Redis script, or too long for the documented headers. */
-const MAX = { limit: 1_000_000_000, ttl: 366 * DAY_MS } as const;
+const MAX = { limit: 1_000_000_000, ttl: 366 * DAY_MS, blockDuration: 366 * DAY_MS } as const;
+/** Fewer milliseconds are seconds, as in earlier versions of the library. */
+const MIN = { limit: 1, ttl: 1_000, blockDuration: 1_000 } as const;
 /** The document promises lower-case letters. `minute` and `day` are the windows of the plan. */
 const NAME = /^(?!(?:minute|day)$)[a-z]{1,20}$/;
 
@@ -29,7 +31,13 @@ export function countable(limit: number, ttl: number): Pick<RouteLimit, 'limit' 
 }
 
 const reflector = new Reflector();
-const OPTIONS = { limit: () => 0, ttl: () => 0, getTracker: () => '', generateKey: () => '' };
+const OPTIONS = {
+  limit: () => 0,
+  ttl: () => 0,
+  blockDuration: () => 0,
+  getTracker: () => '',
+  generateKey: () => '',
+};
 
 @SkipThrottle({ '': true })
 @Throttle({ '': OPTIONS })
@@ -78,14 +86,15 @@ function windowsOf(place: string, targets: Parameters<Reflector['getAllAndOverri
       reflector.getAllAndOverride(`${KEYS.get(option)}${name}`, targets);
     /** Returns NaN for a function. */
     const numberOf = (option: keyof typeof MAX): number => {
-      const [value, max] = [read(OPTIONS[option]), MAX[option]];
-      const isInRange = Number.isInteger(value) && Number(value) >= 1 && Number(value) <= max;
+      const [value, min, max] = [read(OPTIONS[option]), MIN[option], MAX[option]];
+      const isInRange = Number.isInteger(value) && Number(value) >= min && Number(value) <= max;
       if ((isInRange || typeof value === 'function') && NAME.test(name)) return Number(value);
       throw new UserError(
-        `@Throttle of ${place} has "${name}" with the ${option} ${String(value)}: use an integer from 1 to ${max}, and a name of 1 to 20 lower-case letters other than minute and day.`,
+        `@Throttle of ${place} has "${name}" with the ${option} ${String(value)}: use ${option === 'limit' ? 'an integer' : 'milliseconds'} from ${min} to ${max}, and a name of 1 to 20 lower-case letters other than minute and day.`,
       );
     };
     const [limit, ttl] = [numberOf('limit'), numberOf('ttl')];
+    if (read(OPTIONS.blockDuration) !== undefined) numberOf('blockDuration');
     const isOfAccount = ![true, OPTIONS.getTracker, OPTIONS.generateKey].some(read);
     return { name, limit, ttl, isFixed: isOfAccount && limit > 0 && ttl > 0 };
   });

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileS
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import ts from 'typescript';
+import { peerDependencies } from '../../package.json';
 import { OWN_EXTENSIONS, version } from '../../src/app/store';
 import { runCli } from '../support/cli';
 
@@ -75,6 +76,13 @@ describe('animal-store new', () => {
     ])
       expect(all).toContain(form);
     expect(mistakesOf(join(folder, 'vet-clinic'))).toEqual([]);
+  });
+
+  it('writes scripts that every package manager runs, and what the store needs, which not all install by themselves', () => {
+    const { scripts, dependencies } = JSON.parse(textOf('vet-clinic', 'package.json'));
+    // Yarn has a shell of its own.
+    expect(Object.values(scripts).join('\n')).not.toMatch(/\bexec\b/);
+    expect(dependencies).toMatchObject(peerDependencies);
   });
 
   it.each([

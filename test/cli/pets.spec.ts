@@ -1,10 +1,11 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
+import { NO_SETTINGS } from '../support/no-settings';
 
 /** Names that a format could change, with their line of CSV. */
 const NAMES = [
@@ -90,6 +91,17 @@ describe('pets export and pets import', () => {
     expect(csv).toMatchObject({ status: 0, all: `id,name,categoryId,status\n${records.join('')}` });
   });
 
+  it('takes - for a pipe, and never as the name of a file', async () => {
+    await add(['Rex']);
+    expect((await pets(['export', '-'])).out).toMatch(/^{"id":1,"name":"Rex".*\n$/);
+    expect(await pets(['export', '-', '--json'])).toMatchObject({ status: 2, out: '' });
+    for (const command of ['backup', 'restore'])
+      expect(await runCli(['db', command, '-'])).toMatchObject({
+        status: 2,
+        all: expect.stringContaining('give the name of a file: this command uses no pipe.'),
+      });
+  });
+
   it('exports to a new file only, unless --force is given; --json needs a file', async () => {
     const file = fileOf('existing.csv');
     writeFileSync(file, 'old');
@@ -162,6 +174,16 @@ describe('pets export and pets import', () => {
     });
     expect(await rowsOf(database)).toEqual([]);
     expect(await database.query(`SELECT FROM audit_entries WHERE command = 'pets import'`)).toEqual([]);
+  });
+
+  it('imports standard input by its descriptor: a socket cannot be opened again, nor a pipe of another user', () => {
+    const args = ['-r', './test/support/typescript.cjs', '-e', `require('./src/cli/main')`, '--', ''];
+    const { stdout, stderr } = spawnSync(process.execPath, [...args, 'pets', 'import', '-', '--format=csv'], {
+      input: 'name,categoryId\nRex,1\n',
+      env: { ...process.env, ...NO_SETTINGS, DATABASE_URL: database.url },
+      encoding: 'utf8',
+    });
+    expect([stdout, stderr]).toEqual(['Imported 1 animal of standard input.\n', '']);
   });
 
   it('opens no transaction before its input has ended: a pipe that stalls holds back no event', async () => {

@@ -195,7 +195,9 @@ describe('the reversion of an extension', () => {
     await apply(kennels);
     await apply({ ...kennels, name: 'shelters', scopes: [] });
     const config = configWith(database.url, { ...kennels, name: 'shelters', scopes: [] });
-    expect(await revert(config, 'kennels')).toEqual([]);
+    expect(await messageOf(revert(config, 'kennels'))).toBe(
+      'No migration is of the extension kennels. Extensions with migrations: shelters.',
+    );
     expect(await revert(config, 'shelters')).toEqual([KENNELS]);
   });
 });

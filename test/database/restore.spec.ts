@@ -64,6 +64,8 @@ describe('a restore that is rejected', () => {
     ['one table less', (text) => text.replace(/\{"table":"pets"\}\n[^]*?\n\\\.\n/, '')],
     ['no last line', (text) => text.replace(/\{"rows".*\n/, '')],
     ['a value that is not a number', (text) => text.replace(/^7\t/m, 'seven\t')],
+    ['a header that is null', (text) => text.replace(/.*/, 'null')],
+    ['a header without tables', (text) => text.replace(/"tables":.*/, '"tables":7}')],
   ])('has a valid compression and %s', async (_what, change) => {
     await expectRejection(rewritten(change), CANNOT);
   });
@@ -76,6 +78,30 @@ describe('a restore that is rejected', () => {
     ['is a folder', () => folder.path, /^The backup cannot be read \(EISDIR/],
   ])('%s', async (_what, file, sentence) => {
     await expectRejection(file(), sentence);
+  });
+
+  const renamed = (name: string) => ['"table":"pets"', `"table":${JSON.stringify(name)}`] as const;
+
+  it.each<readonly [string, string]>([
+    renamed('pets; DROP TABLE store_orders; --'),
+    renamed('"pets"'),
+    renamed('accounts'),
+    renamed('pet_words'),
+    renamed('pg_catalog.pg_authid'),
+    ['"columns":"id, name', '"columns":"id, id, name'],
+    ['"columns":"id, name', '"columns":"name'],
+    ['"columns":"id, name', `"columns":"id) FROM PROGRAM 'id' --, name`],
+    ['"sequence":"pets_id_seq"', '"sequence":"pg_catalog.pets_id_seq"'],
+    ['"sequence":"pets_id_seq"', '"sequence":"accounts_id_seq"'],
+    ['{"name":"Usage1795219200032","extension":null},', ''],
+    ['Pets1795219200001\n', 'Later9999999999999\n'],
+  ])('has %j replaced by %j', async (from, to) => {
+    const path = rewritten((text) => text.replaceAll(from, to));
+    const wrong = '\\(the (table|sequence|migration) .* is unknown, missing or there twice\\)';
+    await expectRejection(
+      path,
+      new RegExp(`^The backup .* cannot be restored ${wrong}: nothing was restored`),
+    );
   });
 
   it('is of another format or a newer schema', async () => {
@@ -102,7 +128,7 @@ describe('a restore that is rejected', () => {
     await other.drop();
     await expectRejection(
       folder.file('notes'),
-      /^The backup .* cannot be restored \(.*"notes" does not exist\)/,
+      /^The backup .* cannot be restored \(the table notes \(note\) is unknown, missing or there twice\)/,
     );
   });
 

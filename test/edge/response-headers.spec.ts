@@ -63,11 +63,18 @@ describe('headers of every response', () => {
     expect(headers['x-request-id']).toMatch(UUID);
   });
 
-  it('CORS is off by default: 401 for a preflight, 405 with a key, and no origin is allowed', async () => {
+  it('CORS is off by default but for documents: 401 for a preflight, 405 with a key, and no origin is allowed', async () => {
     expect((await send(app.url, 'OPTIONS', '/v1/pets', { headers: asked })).status).toBe(401);
     const { status, headers } = await app.send('OPTIONS', '/v1/pets', { headers: asked });
     expect(status).toBe(405);
     expect(headers['access-control-allow-origin']).toBeUndefined();
+    for (const path of ['/mcp', '/livez', '/v1/openapi.json'])
+      for (const method of ['GET', 'OPTIONS'])
+        expect(Object.keys((await app.send(method, path, { headers: asked })).headers)).not.toContain(
+          'access-control-allow-origin',
+        );
+    const document = await app.get('/openapi.json', { headers: asked });
+    expect(document.headers['access-control-allow-origin']).toBe('*');
   });
 });
 

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -56,4 +56,30 @@ describe("PostgreSQL's programs", () => {
       );
     },
   );
+
+  const child = ['-r', './test/support/typescript.cjs', './test/embedded/support/child.ts'];
+  const canMap = spawnSync('unshare', ['-r', 'true']).status === 0;
+  const isRoot = process.getuid?.() === 0 && reachablePath(__filename, user) === __filename;
+  const nameless = { uid: 54_321, gid: 54_321 };
+  for (const [what, canRun, program, context, sentence] of [
+    ['a user without a name', isRoot, 'env', nameless, /54321: user does not exist\): add that user to/],
+    [
+      'the only user of a namespace',
+      canMap,
+      'unshare -r',
+      {},
+      /PostgreSQL does not run as root, and here root/,
+    ],
+  ] as const)
+    itWhen(canRun, 'needs root and a project that others can reach, or unshare')(
+      `say what ${what} can do`,
+      async () => {
+        const command = [...program.split(' '), process.execPath, ...child];
+        const open = temporaryFolder();
+        chmodSync(open, 0o777);
+        const input = JSON.stringify({ start: options(join(open, 'data')) });
+        const { stdout } = spawnSync('/usr/bin/env', command, { ...context, input, encoding: 'utf8' });
+        expect(JSON.parse(stdout).refusal).toMatch(sentence);
+      },
+    );
 });

@@ -40,6 +40,15 @@ describe('a hold of a module', () => {
     await app.close();
   });
 
+  it('of an unknown kind ends the start', async () => {
+    const modules = [holding(409, 'orders' as never)];
+    const database = await createDatabase();
+    await expect(startApp({}, { modules, database })).rejects.toThrow(
+      'A hold forbids orders, which is none of removal, change, order.',
+    );
+    await database.drop();
+  });
+
   it('with a code that another hold defines differently ends the start', async () => {
     const modules = [holding(409, 'removal'), holding(423, 'removal')];
     const database = await createDatabase();

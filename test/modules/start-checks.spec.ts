@@ -13,13 +13,14 @@ import { version } from '../../package.json';
 import { defineErrors, type Extension, Operation, parsers, RequireScope } from '../../src';
 import { createStore } from '../../src/app/store';
 import { userMessage } from '../../src/app/user-message';
+import type { DefinedError } from '../../src/platform/errors/define-errors';
 import { codesOf } from '../../src/server/openapi/codes';
 import { startApp, type TestApp } from '../support/app';
 import { startHere } from '../support/start';
 import { kennels, Kennels1795300000000 } from './support/kennels.extension';
 
-const errorOf = (code: string, status = 409) =>
-  Object.values(defineErrors({ [code]: { status, when: 'never', message: 'Never.' } }));
+const errorOf = (code: string, status = 409, on?: DefinedError['on']) =>
+  Object.values(defineErrors({ [code]: { status, when: 'never', message: 'Never.', ...(on && { on }) } }));
 const setting = (variable: string) => ({ variable, defaultText: '', parse: parsers.text, meaning: '' });
 const eventOf = (scope: string) => ({ data: Map, scope });
 
@@ -103,8 +104,12 @@ describe('the start fails with one sentence for', () => {
       throttled({ limit: 1.5 }),
     ],
     [
-      `@Throttle of LabController.one has "default" with the ttl 0: use an integer from 1 to 31622400000, ${NAMES}`,
-      throttled({ ttl: 0 }),
+      `@Throttle of LabController.one has "default" with the ttl 60: use milliseconds from 1000 to 31622400000, ${NAMES}`,
+      throttled({ ttl: 60 }),
+    ],
+    [
+      `@Throttle of LabController.one has "default" with the blockDuration 0: use milliseconds from 1000 to 31622400000, ${NAMES}`,
+      throttled({ blockDuration: 0 }),
     ],
     [
       `@Throttle of LabController.one has "day" with the limit 5: use an integer from 1 to 1000000000, ${NAMES}`,
@@ -145,6 +150,14 @@ describe('the start fails with one sentence for', () => {
     ['has two definitions', { name: 'one', errors: errorOf('pet_not_found', 404) }],
     ['has two definitions', { name: 'one', errors: [...errorOf('own_code'), ...errorOf('own_code', 410)] }],
     ['has the status 200: use one from 400 to 599', { name: 'odd', errors: errorOf('odd_code', 200) }],
+    [
+      'is on updateOrdr, which is none of getKey, listPets, ',
+      { name: 'one', errors: errorOf('own_code', 409, ['getPet', 'updateOrdr']) },
+    ],
+    [
+      'is on every bodies, which is none of every operation, every body, ',
+      { name: 'one', errors: errorOf('own_code', 409, 'every bodies' as never) },
+    ],
   ])('an error code that %s', async (problem, extension) => {
     const code = extension.errors![0]!.code;
     expect(await failureOf(extension)).toMatch(`The error code ${code} ${problem}`);

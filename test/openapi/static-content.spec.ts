@@ -1,12 +1,13 @@
 import { startApp, type TestApp } from '../support/app';
 
 const DOCUMENT = '/openapi.json';
+const SHOP = 'https://shop.example';
 const CODINGS = ['identity', 'gzip'] as const;
 
 describe('static content', () => {
   let app: TestApp;
   beforeAll(async () => {
-    app = await startApp({ corsOrigins: ['https://shop.example'] });
+    app = await startApp({ corsOrigins: [SHOP] });
   });
   afterAll(() => app.close());
 
@@ -35,7 +36,7 @@ describe('static content', () => {
   ])('Accept-Encoding %j gets the coding %j', async (accepted, coding) => {
     const { status, headers } = await sent(DOCUMENT, accepted);
     expect([status, headers['content-encoding']]).toEqual([200, coding]);
-    expect(headers['vary']).toBe('Origin, Accept-Encoding');
+    expect(headers['vary']).toBe('Accept-Encoding');
   });
 
   it('is the same in each coding, and each has a strong ETag of its own', async () => {
@@ -82,6 +83,29 @@ describe('static content', () => {
       }
     }
   });
+
+  it.each([DOCUMENT, '/openapi.yaml', '/guide/errors', '/llms-full.txt'])(
+    '%s: any origin may read it, also after a preflight, and never with credentials',
+    async (path) => {
+      const tag = String((await sent(path, 'gzip')).headers['etag']);
+      for (const origin of [SHOP, 'https://editor.swagger.io', 'null']) {
+        for (const [status, method, more] of [
+          [200, 'GET', {}],
+          [200, 'HEAD', {}],
+          [304, 'GET', { 'if-none-match': tag }],
+          [204, 'OPTIONS', { 'access-control-request-method': 'GET' }],
+          // Not a preflight, and so a wrong method.
+          [405, 'OPTIONS', {}],
+          [405, 'POST', { 'content-type': 'application/json' }],
+        ] as const) {
+          const response = await sent(path, 'gzip', { origin, ...more }, method);
+          const open = { 'access-control-allow-origin': '*', 'access-control-expose-headers': '*' };
+          expect(response).toMatchObject({ status, headers: open });
+          expect(response.headers['access-control-allow-credentials']).toBeUndefined();
+        }
+      }
+    },
+  );
 
   it('the guide transfers at most 25 kB compressed', async () => {
     const { headers } = await sent('/guide', 'gzip');

@@ -62,4 +62,12 @@ describe('usage of the command line', () => {
       [''],
     ]);
   });
+
+  it('prints 150,000 rows', async () => {
+    await app.database.query(
+      `INSERT INTO key_usage SELECT -1, '2026-11-19', n, 1, 0, 0, 0 FROM generate_series(1, 150000) AS n`,
+    );
+    const { status, out } = await cli('usage --from 2026-11-19 --to 2026-11-19');
+    expect([status, out.split('\n').length]).toEqual([0, 150_002]);
+  });
 });

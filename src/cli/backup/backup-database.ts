@@ -52,7 +52,7 @@ const IS_KEPT = `coalesce(obj_description(oid, 'pg_class'), '') NOT LIKE 'Derive
  * Lists every table of the schema, referenced tables first. It reads the catalog, so a new migration needs no change
  * here. Tables with circular references have no order and cannot be restored.
  */
-const TABLES = `
+export const TABLES = `
   WITH RECURSIVE
   tables AS (
     SELECT oid, relname FROM pg_class
@@ -144,13 +144,15 @@ async function* backupText(
     await client.query('');
     copied.push({ table, rows: rows.rowCount });
   }
+  const rows = Object.fromEntries(copied.map((each) => [each.table, each.rows]));
   // Sequences are not part of a snapshot. Read last, they are never behind the rows.
-  const [sequences] = (await client.query<{ text: string }>(SEQUENCES)).rows;
-  const totals: BackupTotals = {
-    rows: Object.fromEntries(copied.map(({ table, rows }) => [table, rows])),
-    sequences: (await client.query(sequences?.text ?? '')).rows,
-  };
+  const totals: BackupTotals = { rows, sequences: await readSequences(client) };
   yield jsonLine(totals);
+}
+
+export async function readSequences(client: Client): Promise<BackupTotals['sequences']> {
+  const [sequences] = (await client.query<{ text: string }>(SEQUENCES)).rows;
+  return (await client.query(sequences?.text ?? '')).rows;
 }
 
 /** Passes text on. @param onLines receives the number of lines so far */

@@ -5,7 +5,8 @@ import { createGunzip } from 'node:zlib';
 import type { Client } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import type { QueryRunner } from 'typeorm';
-import { type BackupHeader, type BackupTotals, END_OF_ROWS, FORMAT, FORMAT_VERSION } from './backup-database';
+import { END_OF_ROWS, FORMAT, FORMAT_VERSION, readSequences, TABLES } from './backup-database';
+import type { BackupHeader, BackupTotals } from './backup-database';
 import { isDatabaseUnavailable } from '../../platform/database/database-errors';
 import {
   applyMigrations,
@@ -75,10 +76,11 @@ async function explained<T>(path: string, work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     if (error instanceof UserError || isDatabaseUnavailable(error)) throw error;
+    const problem = error instanceof TypeError ? 'its content is not that of a backup' : firstLine(error);
     throw new UserError(
       error instanceof Error && 'syscall' in error
         ? `The backup cannot be read (${error.message}): correct the name of the file, or let this user read it.`
-        : `The backup ${path} cannot be restored (${firstLine(error)}): nothing was restored. If the file is damaged, use another copy of it, or an earlier backup.`,
+        : `The backup ${path} cannot be restored (${problem}): nothing was restored. If the file is damaged, use another copy of it, or an earlier backup.`,
     );
   }
 }
@@ -97,7 +99,19 @@ async function readHeader(backup: BackupReader, known: SchemaConfig['migrations'
   throw new UserError(`This program lacks the ${part} of the backup: restore it with ${owner}.`);
 }
 
+type Table = BackupHeader['tables'][number];
+
+/** @throws Error unless the file names what the database has: its names go into SQL */
+function requireSame<T>(kind: string, nameOf: (each: T) => string, given: readonly T[], own: readonly T[]) {
+  const left = new Set(own.map(nameOf));
+  const wrong = given.map(nameOf).find((name) => !left.delete(name)) ?? [...left][0];
+  if (wrong !== undefined) throw new Error(`the ${kind} ${wrong} is unknown, missing or there twice`);
+}
+
 async function copyTables(client: Client, header: BackupHeader, backup: BackupReader) {
+  // The order of columns depends on that of the migrations.
+  const shapeOf = ({ table, columns }: Table) => `${table} (${columns.split(', ').toSorted().join(', ')})`;
+  requireSame('table', shapeOf, header.tables, (await client.query<Table>(TABLES)).rows);
   // The migrations have added rows, such as their own list.
   await client.query(`TRUNCATE ${header.tables.map(({ table }) => table).join(', ')}`);
   const copied: { table: string; rows: number }[] = [];
@@ -112,6 +126,9 @@ async function copyTables(client: Client, header: BackupHeader, backup: BackupRe
   const wrong = copied.find(({ table, rows }) => rows !== totals.rows[table]);
   if (wrong)
     throw new Error(`${wrong.table} has ${totals.rows[wrong.table]} rows, but ${wrong.rows} arrived`);
+  const { rows: listed } = await client.query<{ name: string }>('SELECT name FROM migrations');
+  requireSame('migration', ({ name }) => name, listed, header.migrations);
+  requireSame('sequence', ({ sequence }) => sequence, totals.sequences, await readSequences(client));
   for (const { sequence, lastValue, isCalled } of totals.sequences) {
     await client.query('SELECT setval($1::regclass, $2::bigint, $3)', [sequence, lastValue, isCalled]);
   }

@@ -1,5 +1,5 @@
 import { callbackify } from 'node:util';
-import { Client, type ClientConfig, type CustomTypesConfig, type QueryResult, types } from 'pg';
+import { Client, type ClientConfig, type CustomTypesConfig, Pool, type QueryResult, types } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
 import { codeOf } from '../errors/user-error';
@@ -93,6 +93,8 @@ const BEGIN_TAG = /^(BEGIN|START TRANSACTION)$/;
 export function dataSourceOptions(config: DatabaseConfig) {
   return {
     type: 'postgres',
+    // A package manager with strict folders hides the driver from TypeORM.
+    driver: { Pool },
     migrationsTableName: 'migrations',
     synchronize: false,
     logging: false,

@@ -74,7 +74,7 @@ async function claim(runner: QueryRunner, keyPrefix: string): Promise<void> {
  * Reverts the last migration, or every migration of an extension, newest first.
  *
  * @returns their names
- * @throws UserError if a service uses the database
+ * @throws UserError if a service uses the database, or no migration belongs to the extension
  */
 export function revert(config: SchemaConfig, extension?: string): Promise<string[]> {
   return inMigrationTransaction(config, async (runner) => {
@@ -82,6 +82,13 @@ export function revert(config: SchemaConfig, extension?: string): Promise<string
     await rejectUsed(runner);
     rejectNewerSchema(compareSchema(applied, config.migrations));
     const ofExtension = applied.filter((each) => each.extension === extension);
+    const owners = [...config.migrations, ...applied].flatMap((each) => each.extension ?? []);
+    if (extension !== undefined && !owners.includes(extension)) {
+      const names = [...new Set(owners)].join(', ') || 'none';
+      throw new UserError(
+        `No migration is of the extension ${extension}. Extensions with migrations: ${names}.`,
+      );
+    }
     const reverted = extension === undefined ? applied.slice(-1) : ofExtension.toReversed();
     // Before its migration, and after "down" of it, there is no table of the entries.
     const isAudited = applied.some(({ name }) => name === Audit1795219200012.name);
@@ -251,10 +258,7 @@ export async function applyMigrations(migrations: readonly SchemaMigration[], ru
 /** SQLSTATE codes if a relation, type, function or column exists already. */
 const TAKEN = /^42(P07|710|723|701)$/;
 
-/**
- * @throws UserError if the step of an extension's migration fails, or the database has what it creates, unless the
- *   database was unavailable
- */
+/** @throws UserError if an extension's migration fails, or a name is taken, unless the database was unavailable */
 async function explainFailure(
   { name, extension }: SchemaMigration,
   step: 'up' | 'down',

@@ -13,6 +13,15 @@ const ANY = /(?:^|,)\s*\*\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/;
 /** The headers of the 200, and its body. */
 type Content = readonly [Readonly<Record<'Content-Type', string> & Record<string, string>>, string | Buffer];
 
+/** Let a page of any origin read the content, without credentials (Fetch standard, CORS protocol). */
+const OPEN = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': '*' } as const;
+const PREFLIGHT = {
+  'Access-Control-Allow-Methods': 'GET, HEAD',
+  // `*` does not include it.
+  'Access-Control-Allow-Headers': '*, Authorization',
+} as const;
+const OTHER_METHODS = ['OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
 /** True if the header of a request accepts gzip (RFC 9110, 12.5.3). */
 function acceptsGzip(accepted: string | string[] = ''): boolean {
   if (accepted.length > MAX_ACCEPT_LENGTH) return false;
@@ -21,17 +30,28 @@ function acceptsGzip(accepted: string | string[] = ''): boolean {
 }
 
 /**
- * Serves the same content to every client, without a key. The first request makes it, hashes the bytes, and compresses
- * them in a thread of zlib. All responses share them: any client may request the largest document, and a string would be
- * encoded for each response.
+ * Serves the same content to every client, without a key, and so to pages of every origin. The first request makes it,
+ * hashes the bytes, and compresses them in a thread of zlib. All responses share them: any client may request the largest
+ * document, and a string would be encoded for each response.
  */
 export function serveStatic(fastify: FastifyInstance, path: string, make: () => Content): void {
   let variants: ReturnType<typeof variantsOf> | undefined;
-  fastify.get(path, { config: { public: true, entityTag: [] } }, async (request, reply) => {
+  const config = { public: true, cors: false, entityTag: [] } as const;
+  fastify.get(path, { config }, async (request, reply) => {
     const { plain, zipped } = await (variants ??= variantsOf(make()));
     const { bytes, headers } = acceptsGzip(request.headers['accept-encoding']) ? zipped : plain;
-    const vary = [reply.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', ');
-    return reply.header('Vary', vary).headers(headers).send(bytes);
+    return reply.header('Vary', 'Accept-Encoding').headers(OPEN).headers(headers).send(bytes);
+  });
+  fastify.route({
+    method: OTHER_METHODS,
+    url: path,
+    config: { ...config, unrouted: true },
+    handler: ({ method, headers }, reply) => {
+      const isPreflight = method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
+      reply.headers(OPEN);
+      if (isPreflight) void reply.code(204).headers(PREFLIGHT).send();
+      else reply.callNotFound();
+    },
   });
 }
 

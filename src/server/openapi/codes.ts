@@ -14,6 +14,14 @@ export type Codes = readonly DefinedError[];
 
 const FORM = new RegExp(`(?=^.{1,${CODE.maxLength}}$)${CODE.pattern}`);
 
+/** The kinds of operations that `on` may name. */
+const KINDS = {
+  'every operation': () => true,
+  'every body': ({ requestBody }: OperationObject) => requestBody !== undefined,
+  'every scope': ({ operationId }: OperationObject) => findOperation(operationId)?.scope !== ANY_KEY,
+  'every counted operation': (operation: OperationObject) => !(UNCOUNTED in operation),
+};
+
 export function operationsOf(paths: OpenAPIObject['paths']): OperationObject[] {
   return Object.values(paths).flatMap(({ get, post, put, patch, delete: remove }) =>
     [get, post, put, patch, remove].filter((operation) => operation !== undefined),
@@ -31,11 +39,13 @@ export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes
   const modules = named.filter((code) => !platformCodes.includes(code));
   const everywhere = added.map((code) => ({ on: 'every operation' as const, ...code }));
   const codes = new Map<string, DefinedError>();
+  const ids = operationsOf(paths).map(({ operationId }) => operationId ?? '');
   for (const each of [...modules, ...everywhere, ...platformCodes]) {
     const mistake = mistakeIn(each, codes.get(each.code) ?? each);
     const isIn = ({ operationId }: OperationObject) => findOperation(operationId)?.rejects.includes(each);
     const place = operationsOf(paths).find(isIn)?.operationId;
     if (mistake) throw new UserError(`The error code ${each.code}${place ? ` of ${place}` : ''} ${mistake}.`);
+    requireKnown(each, ids);
     codes.set(each.code, each);
   }
   return [...codes.values()].sort((one, other) => one.status - other.status);
@@ -67,6 +77,14 @@ export function checkOperations(paths: OpenAPIObject['paths'], schemas: object, 
   }
 }
 
+/** @throws UserError for a name in `on` that names nothing; JavaScript may also misspell a kind */
+function requireKnown({ code, on = [] }: DefinedError, ids: readonly string[]): void {
+  const known: readonly string[] = typeof on === 'string' ? Object.keys(KINDS) : ids;
+  const unknown = [on].flat().find((each) => !known.includes(each));
+  if (unknown === undefined) return;
+  throw new UserError(`The error code ${code} is on ${unknown}, which is none of ${known.join(', ')}.`);
+}
+
 /** @param other a definition of the same code */
 function mistakeIn({ code, status, when }: DefinedError, other: DefinedError): string | undefined {
   if (!FORM.test(code)) return 'is invalid: use words of a to z joined by "_", at most 64 characters';
@@ -83,14 +101,8 @@ function mistakeIn({ code, status, when }: DefinedError, other: DefinedError): s
 export function rejectedCodes(operation: OperationObject, all: Codes): Codes {
   const facts = findOperation(operation.operationId);
   const own = new Set(facts?.rejects.map(({ code }) => code));
-  const isOn = {
-    'every operation': true,
-    'every body': operation.requestBody !== undefined,
-    'every scope': facts?.scope !== ANY_KEY,
-    'every counted operation': !(UNCOUNTED in operation),
-  };
-  const includes = ({ on }: DefinedError): boolean =>
-    typeof on === 'string' ? isOn[on] : on?.includes(operation.operationId ?? '') === true;
+  const includes = ({ on = [] }: DefinedError): boolean =>
+    typeof on === 'string' ? KINDS[on](operation) : on.includes(operation.operationId ?? '');
   return all
     .filter((code) => own.has(code.code) || includes(code))
     .map((code) => {

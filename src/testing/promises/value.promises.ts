@@ -47,30 +47,37 @@ export const valuePromises: Promises = {
     }
   },
 
-  // Each change is made to a resource of its own.
-  async 'a change keeps what it does not name, and takes each value of an enumeration'(tested) {
+  async 'a change keeps what it does not name, and takes each value of an enumeration, and null'(tested) {
     const { api, document, members, operation, resources } = tested;
     const read = document.at('GET', operation.path);
-    if (operation.method !== 'PATCH' || !read) return;
+    if (!/^(PUT|PATCH)$/.test(operation.method) || !read) return;
     // Texts that no earlier body has, so a constant is not the same.
     const example = resources.newBody(operation);
-    const changes = members
-      .filter(([{ length }]) => length === 1)
-      .flatMap(([place, member]) =>
-        (member.enum ?? [valueAt(example, ...place)]).map((value) => [place, value] as const),
-      );
+    const changes = members.flatMap(([place, member]) => [
+      ...(place.length > 1 ? [] : (member.enum ?? [valueAt(example, ...place)])).map(
+        (value) => [place, value] as const,
+      ),
+      ...(member.nullable ? [[place, null] as const] : []),
+    ]);
+    let path = '';
     for (const [place, value] of changes) {
-      const resource = await resources.createAt(operation.path);
-      if (!resource) return;
-      const { path } = resource;
+      // A null replaces the value of the change before it; each other change is made to a resource of its own.
+      if (value !== null) path = (await resources.createAt(operation.path))?.path ?? '';
+      if (path === '') return;
       const before = jsonIn((await api.send(read, { path })).text);
       const what = `${place.join('.')} = ${shown(value)}`;
-      const changed = await tested.send({ path, body: changedAt({}, place, value), what });
+      const [first = ''] = place;
+      const whole = operation.method === 'PUT' ? example : { [first]: valueAt(example, first) };
+      const body = changedAt(whole, place, value);
+      const changed = await tested.send({ path, body, what });
       if (!isSuccess(changed)) continue;
+      const after = await api.send(read, { path });
       for (const [other] of members) {
-        const wanted = valueAt(other[0] === place[0] ? changedAt({}, place, value) : before, ...other);
+        const isSent = valueAt(body, ...other.slice(0, 1)) !== undefined;
+        const wanted = valueAt(isSent ? body : before, ...other);
         const cause = `to ${what}, and must respond with ${shown(wanted)}`;
         checkKept(tested, operation, changed, other, wanted, cause);
+        checkKept(tested, read, after, other, wanted, cause);
       }
     }
   },

@@ -9,11 +9,7 @@ const MAX_START_MS = 180_000;
 
 /** Packs the store, and installs the package in a copy of the example. @returns the folder of the copy */
 export function installExample(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'grooming-'));
-  cpSync(EXAMPLE, folder, {
-    recursive: true,
-    filter: (path) => !/[/](node_modules|dist|[.]data)$/.test(path),
-  });
+  const folder = copyPackage(EXAMPLE, mkdtempSync(join(tmpdir(), 'grooming-')));
   const packed = npm(ROOT, 'run', '-s', 'pack', '--', '--silent', '--pack-destination', folder);
   npm(
     folder,
@@ -24,6 +20,18 @@ export function installExample(): string {
     `./${packed.trim().split('\n').at(-1)}`,
   );
   return folder;
+}
+
+/** Copies what a package has in version control. @returns the copy */
+export function copyPackage(from: string, to: string): string {
+  cpSync(from, to, { recursive: true, filter: (path) => !/[/](node_modules|dist|[.]data)$/.test(path) });
+  return to;
+}
+
+/** Returns the npm package with the binary of a line of Node.js. */
+export function nodePackage(line: string): string {
+  const host = `${process.platform}-${process.arch}`;
+  return `${host === 'darwin-arm64' ? 'node-bin' : 'node'}-${host}@${line}`;
 }
 
 export function removeExample(folder: string): void {

@@ -108,6 +108,21 @@ export const UNNOTICED_MISTAKES: Mistakes = {
         return Items.prototype.update.call(this, id, { note: 'Quiet' }, precondition);
       },
     },
+    'null-ignored': {
+      sentence: /PATCH .* responds with note = Quiet \d to note = null, and must respond with null/,
+      async update(id, { note }, precondition) {
+        const { note: before } = (await this.get(id)) as Row;
+        return Items.prototype.update.call(this, id, { note: note ?? before! }, precondition);
+      },
+    },
+    'null-not-stored': {
+      sentence: /PATCH .* responds with note = Quiet \d to note = null, and must respond with null/,
+      async update(id, { note }, precondition) {
+        const { note: before } = (await this.get(id)) as Row;
+        await Items.prototype.update.call(this, id, { note: note ?? before! }, precondition);
+        return { ...((await this.get(id)) as Row), note };
+      },
+    },
   }),
   ...on(['create'], {
     'branch-that-throws': {
