@@ -30,7 +30,9 @@ const MAX_ATTEMPTS = 20;
 const IS_OCCUPIED = /lock file ".*" already exists|pre-existing shared memory block/;
 
 /** The script is passed as text, because the server's user may not be able to read the file. */
-const WATCHDOG = readFileSync(join(__dirname, 'watchdog.sh'), 'utf8').replace(/^\s*(#.*)?\n/gm, '');
+const WATCHDOG = readFileSync(join(__dirname, 'watchdog.sh'), 'utf8')
+  .replaceAll('\r', '')
+  .replace(/^\s*(#.*)?\n/gm, '');
 
 export interface EmbeddedOptions {
   /** The setting DATA_DIR. */

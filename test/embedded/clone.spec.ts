@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, symlinkSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { itWhen } from '../support/it-when';
@@ -29,6 +29,9 @@ describe('a clone by Git for Windows', () => {
       for (const name of shell) execFileSync('bash', ['-n', join(clone, name)]);
 
       symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
+      // In an archive of another clone, the line ends may be those of Windows.
+      const watchdog = join(clone, 'src/embedded-postgres/watchdog.sh');
+      writeFileSync(watchdog, readFileSync(watchdog, 'utf8').replaceAll('\n', '\r\n'));
       const child = startChild(join(clone, 'src', 'embedded-postgres'));
       const started = await child.ask({ start: options(join(temporaryFolder(), 'data')) });
       expect(started).toEqual({ url: expect.any(String) });
