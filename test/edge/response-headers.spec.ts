@@ -68,13 +68,10 @@ describe('headers of every response', () => {
     const { status, headers } = await app.send('OPTIONS', '/v1/pets', { headers: asked });
     expect(status).toBe(405);
     expect(headers['access-control-allow-origin']).toBeUndefined();
-    for (const path of ['/mcp', '/livez', '/v1/openapi.json'])
-      for (const method of ['GET', 'OPTIONS'])
-        expect(Object.keys((await app.send(method, path, { headers: asked })).headers)).not.toContain(
-          'access-control-allow-origin',
-        );
-    const document = await app.get('/openapi.json', { headers: asked });
-    expect(document.headers['access-control-allow-origin']).toBe('*');
+    const allowedAt = async (path: string) =>
+      (await app.get(path, { headers: asked })).headers['access-control-allow-origin'];
+    for (const path of ['/mcp', '/livez', '/v1/pets']) expect(await allowedAt(path)).toBeUndefined();
+    expect(await allowedAt('/openapi.json')).toBe('*');
   });
 });
 

@@ -12,7 +12,6 @@ import { decodedPath, TARGET_LIMIT_BYTES } from './target';
 
 /** Where a client of the Model Context Protocol looks for OAuth (RFC 8414, RFC 9728, and its default addresses). */
 const OAUTH = /\/\.well-known\/(?:oauth|openid)-|^(?:\/mcp)?\/(?:register|authorize|token)\/?$/;
-
 const NO_OAUTH =
   'This service has API keys and no OAuth: send a valid key in the header Authorization: Bearer <API_KEY>.';
 
