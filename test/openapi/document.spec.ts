@@ -1,4 +1,5 @@
 import { platformCodes } from '../../src/platform/errors/platform.errors';
+import { ApiDocument } from '../../src/testing/api-document';
 import { LabModule } from '../modules/support/lab.module';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
@@ -51,6 +52,15 @@ describe('the OpenAPI document', () => {
       { url: 'https://api.example.com/v1', description: 'Production', 'x-internal': false },
       { url: 'https://staging.example.com/v1', description: 'Staging', 'x-internal': false },
     ]);
+  });
+
+  it('has a valid example at each parameter that a request must have, also in an extension', () => {
+    const api = new ApiDocument(JSON.stringify(document));
+    const all = Object.values<any>(api.object.paths).flatMap((item) => Object.values<any>(item));
+    const required = all.flatMap(({ parameters = [] }) => parameters).filter((each) => each.required);
+    expect(new Set(required.map(({ name }) => name)).size).toBe(10);
+    for (const { name, schema, example } of required)
+      expect([name, example ?? 'none', api.errors(schema, example)]).toEqual([name, example, []]);
   });
 
   it("describes a module's routes by @Operation, and by Nest's decorators with @RequireScope", () => {

@@ -1,6 +1,6 @@
 import { applyDecorators, Param, type PipeTransform } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiExtension, ApiParam, type ApiParamOptions } from '@nestjs/swagger';
+import { ApiExtension, ApiParam, type ApiParamOptions, type SchemaObject } from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
 import type { ApiError } from '../errors/api-error';
 import type { DefinedError } from '../errors/define-errors';
@@ -107,7 +107,7 @@ export function parameterFactsOf(target: object, key: string | symbol): Paramete
  * @param notFound the error of such a text and of an unknown id; the document lists it
  */
 export function PathParam(
-  options: ApiParamOptions & { readonly name: string },
+  { schema, ...options }: ApiParamOptions & { readonly name: string; readonly schema: SchemaObject },
   parse: (text: string) => unknown,
   notFound: DefinedError & (() => ApiError),
 ): ParameterDecorator {
@@ -120,6 +120,8 @@ export function PathParam(
   };
   return (target, key = '', index) => {
     Param(options.name, pipe)(target, key, index);
-    addParameterFacts(target, key, { rejects: [notFound], decorators: [ApiParam(options)] });
+    // Nest drops an example next to a schema.
+    const decorators = [ApiParam({ ...options, schema: { ...schema, example: options.example } })];
+    addParameterFacts(target, key, { rejects: [notFound], decorators });
   };
 }

@@ -53,8 +53,8 @@ export function PathId(
   name: string,
   description: string,
   notFound: DefinedError & (() => ApiError),
-  example?: number,
+  example = 1,
 ): ParameterDecorator {
-  const schema = { type: 'integer', format: 'int64', ...(example !== undefined && { example }) } as const;
-  return PathParam({ name, description, schema }, parseInt64, notFound);
+  const schema = { type: 'integer', format: 'int64' } as const;
+  return PathParam({ name, description, example, schema }, parseInt64, notFound);
 }

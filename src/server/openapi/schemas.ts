@@ -7,6 +7,9 @@ import { MAX_INT64, MIN_INT64 } from '../../platform/validation/int64';
 import { operationsOf } from './codes';
 import { REFERENCE, type Schemas, serializable } from './event-schemas';
 
+/** The examples of parameters that only Nest's own decorators declare, by their schema. */
+const PLAIN: Readonly<Record<string, unknown>> = { '{"type":"string"}': 'text', '{"type":"number"}': 1 };
+
 /** A class may have a member of its own class. */
 const MAX_DEPTH = 6;
 
@@ -19,6 +22,10 @@ export function completeSchemas(document: Pick<OpenAPIObject, 'paths'>, schemas:
     Object.assign(schema, needsMember(type) && { minProperties: 1 }, example && { example });
   }
   completeBelow(document, schemas);
+  // Tools that send requests, such as dredd, read no example of a schema.
+  for (const each of operationsOf(document.paths).flatMap(({ parameters = [] }) => parameters))
+    if ('in' in each && each.required)
+      each.example ??= exampleOf(each.schema, schemas) ?? PLAIN[stringify(each.schema) ?? ''];
 }
 
 function completeBelow(node: unknown, schemas: Schemas): void {

@@ -27,8 +27,8 @@ export function slimDocument(document: OpenAPIObject, codes: Codes): OpenAPIObje
   for (const operation of operationsOf(paths)) {
     const parameters = (operation.parameters ?? []).filter((each) => 'in' in each);
     // Swagger UI would send an example with every request. Browsers add `If-None-Match`.
-    for (const { schema = {} } of parameters.filter((each) => each.in === 'query')) {
-      Reflect.deleteProperty(schema, 'example');
+    for (const each of parameters) {
+      for (const node of [each, each.schema ?? {}]) Reflect.deleteProperty(node, 'example');
     }
     operation.parameters = parameters.filter(({ name }) => name !== 'If-None-Match');
     const success = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'));
