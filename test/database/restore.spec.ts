@@ -84,14 +84,10 @@ describe('a restore that is rejected', () => {
 
   it.each<readonly [string, string]>([
     renamed('pets; DROP TABLE store_orders; --'),
-    renamed('"pets"'),
-    renamed('accounts'),
     renamed('pet_words'),
     renamed('pg_catalog.pg_authid'),
     ['"columns":"id, name', '"columns":"id, id, name'],
-    ['"columns":"id, name', '"columns":"name'],
     ['"columns":"id, name', `"columns":"id) FROM PROGRAM 'id' --, name`],
-    ['"sequence":"pets_id_seq"', '"sequence":"pg_catalog.pets_id_seq"'],
     ['"sequence":"pets_id_seq"', '"sequence":"accounts_id_seq"'],
     ['{"name":"Usage1795219200032","extension":null},', ''],
     ['Pets1795219200001\n', 'Later9999999999999\n'],
