@@ -86,7 +86,13 @@ describe('brokenPromises', () => {
           return row;
         },
       }),
-      itemsExtension('any-key-items', { ...STORED, handlers: ['list'], facts: { list: ofAnyKey } }),
+      itemsExtension('any-key-items', {
+        ...STORED,
+        handlers: ['list'],
+        facts: { list: ofAnyKey },
+        // Then `types: null` of a webhook stands for a list.
+        hasEvents: true,
+      }),
     ];
     const store = await startTestStore({ extensions, server: sharedServer });
     try {

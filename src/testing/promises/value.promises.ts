@@ -72,12 +72,22 @@ export const valuePromises: Promises = {
       const changed = await tested.send({ path, body, what });
       if (!isSuccess(changed)) continue;
       const after = await api.send(read, { path });
-      for (const [other] of members) {
-        const isSent = valueAt(body, ...other.slice(0, 1)) !== undefined;
-        const wanted = valueAt(isSent ? body : before, ...other);
-        const cause = `to ${what}, and must respond with ${shown(wanted)}`;
-        checkKept(tested, operation, changed, other, wanted, cause);
-        checkKept(tested, read, after, other, wanted, cause);
+      for (const [by, response] of [[operation, changed] as const, [read, after] as const]) {
+        const [from, to] = [before, jsonIn(response.text)].map((json) => jsonOf(valueAt(json, ...place)));
+        for (const [other] of members) {
+          // A null may stand for a default.
+          if (value === null && other[0] === first && from !== to) continue;
+          const isSent = valueAt(body, ...other.slice(0, 1)) !== undefined;
+          const wanted = valueAt(isSent ? body : before, ...other);
+          checkKept(
+            tested,
+            by,
+            response,
+            other,
+            wanted,
+            `to ${what}, and must respond with ${shown(wanted)}`,
+          );
+        }
       }
     }
   },
