@@ -78,7 +78,7 @@ describe('animal-store new', () => {
     expect(mistakesOf(join(folder, 'vet-clinic'))).toEqual([]);
   });
 
-  it('writes scripts that every package manager runs, and what the store needs, which not all install by themselves', () => {
+  it('writes scripts that every package manager runs, and names the peers of the store', () => {
     const { scripts, dependencies } = JSON.parse(textOf('vet-clinic', 'package.json'));
     // Yarn has a shell of its own.
     expect(Object.values(scripts).join('\n')).not.toMatch(/\bexec\b/);

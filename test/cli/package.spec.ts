@@ -77,13 +77,13 @@ describe('the package', () => {
     rmSync(project, { recursive: true });
   });
 
-  it('exports at most 48 names, types included, which docs/extending.md lists with their use', () => {
+  it('exports at most 49 names, types included, which docs/extending.md lists with their use', () => {
     const read = (...path: string[]) => readFileSync(join(ROOT, ...path), 'utf8');
     const text = read('src', 'index.ts');
     const exported = [...text.matchAll(/^export (?:type )?(?:\{([^}]*)\}|\* as (\w+))/gm)];
     const names = exported.flatMap(([, list, name]) => list?.match(/\w+(?=,|\s*$)/g) ?? [name]);
     expect(exported).toHaveLength(text.match(/^export /gm)!.length);
-    expect(names.length).toBeLessThanOrEqual(48);
+    expect(names.length).toBeLessThanOrEqual(49);
     const [table = ''] = read('docs', 'extending.md').split('\n| names ').slice(1);
     const listed = [...table.matchAll(/^\| (`[^|]*)\|/gm)].flatMap(([, row]) => row!.match(/\w+/g)!);
     expect(new Set(listed)).toEqual(new Set(names));

@@ -73,9 +73,11 @@ export class AppointmentsController {
   @Operation({
     id: 'updateGroomingAppointment',
     summary: 'Change one appointment',
-    description: 'Moves one appointment to another time, or changes its treatment.',
+    description:
+      'Moves one appointment to another time, changes its treatment, cancels it or books it again.',
     scope: groomingScopes.write,
     returns: [200, GroomingAppointment, 'The changed appointment.'],
+    rejects: [appointmentErrors.too_many_grooming_appointments],
   })
   updateGroomingAppointment(
     @CurrentPrincipal() { accountId }: Principal,

@@ -3,7 +3,7 @@ import { AtLeastOne, Int64, OneOf, Text, Timestamp } from 'animal-store';
 
 const STATUS = {
   name: 'GroomingAppointmentStatus',
-  description: 'It is `cancelled` when the animal is sold.',
+  description: 'It becomes `cancelled` when the animal is sold.',
   values: ['booked', 'cancelled'],
 };
 
@@ -35,6 +35,6 @@ export class NewGroomingAppointment extends PickType(GroomingAppointment, [
 @AtLeastOne()
 @ApiSchema({ description: 'The changes. Members that are not listed are ignored.' })
 export class GroomingAppointmentUpdate extends PartialType(
-  PickType(GroomingAppointment, ['startsAt', 'treatment']),
+  PickType(GroomingAppointment, ['startsAt', 'treatment', 'status']),
   { skipNullProperties: false },
 ) {}

@@ -37,7 +37,7 @@ const INSERT: Statement = {
 const UPDATE: Statement = {
   read,
   text: `
-    UPDATE grooming_appointments SET starts_at = coalesce($2, starts_at), treatment = coalesce($3, treatment)
+    UPDATE grooming_appointments SET starts_at = $2, treatment = $3, status = $4
     WHERE id = $1 RETURNING ${columns}`,
 };
 const DELETE: Statement = { text: 'DELETE FROM grooming_appointments WHERE id = $1' };
@@ -89,11 +89,9 @@ export class AppointmentsService {
 
   create(accountId: bigint, { petId, startsAt, treatment }: NewGroomingAppointment, outer?: EntityManager) {
     return this.sql.transaction(async (transaction) => {
-      // Until the commit no other request removes the animal or counts its bookings.
+      // No other request removes the animal or counts its bookings.
       await this.pets.lock(petId, transaction);
-      const booked = await this.sql.rows(FIND_BOOKED, [petId], transaction);
-      if (booked.length >= this.config.groomingMaxBooked)
-        throw appointmentErrors.too_many_grooming_appointments();
+      await this.requireFewBooked(petId, transaction);
       const values = [accountId, petId, startsAt, treatment];
       const [row] = await this.sql.rows<GroomingAppointment>(INSERT, values, transaction);
       if (row) await this.events.add('grooming.booked', row, accountId, transaction);
@@ -101,18 +99,31 @@ export class AppointmentsService {
     }, outer);
   }
 
-  update(
+  async update(
     accountId: bigint,
     id: bigint,
-    { startsAt, treatment }: GroomingAppointmentUpdate,
+    change: GroomingAppointmentUpdate,
     precondition: Precondition<GroomingAppointment>,
   ) {
+    const { petId } = await this.get(accountId, id);
     return this.sql.transaction(async (transaction) => {
-      precondition(await this.get(accountId, id, transaction));
-      const values = [id, startsAt, treatment];
+      // The animal before its rows. If it was removed since, so were they.
+      await this.pets.lock(petId, transaction, appointmentErrors.grooming_appointment_not_found);
+      const before = await this.get(accountId, id, transaction);
+      precondition(before);
+      const { startsAt = before.startsAt, treatment = before.treatment, status = before.status } = change;
+      if (status === 'booked' && before.status !== status) await this.requireFewBooked(petId, transaction);
+      const values = [id, startsAt, treatment, status];
       const [row] = await this.sql.rows<GroomingAppointment>(UPDATE, values, transaction);
       return row;
     });
+  }
+
+  /** The transaction has locked the animal. */
+  private async requireFewBooked(petId: bigint, transaction: EntityManager) {
+    const booked = await this.sql.rows(FIND_BOOKED, [petId], transaction);
+    if (booked.length >= this.config.groomingMaxBooked)
+      throw appointmentErrors.too_many_grooming_appointments();
   }
 
   remove(accountId: bigint, id: bigint, precondition: Precondition<GroomingAppointment>) {

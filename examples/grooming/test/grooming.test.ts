@@ -74,6 +74,8 @@ test('admits five bookings a minute for each account', async () => {
   assert.equal(responses.filter(({ status }) => status === 201).length, 5);
   assert.equal(responses.find(({ status }) => status === 429)?.json.code, 'rate_limit_exceeded');
   assert.equal((await send('GET', PATH)).status, 200);
+  store.clock.advance({ seconds: 58 });
+  assert.equal((await book(pets[0]!)).status, 429);
 });
 
 test('lists by animal and by status', async () => {
@@ -112,6 +114,35 @@ test('cancels the bookings of an animal that is sold', async () => {
   const { json } = await book(petId);
   await sell(petId);
   assert.equal((await send('GET', `${PATH}/${json.id}`)).json.status, 'cancelled');
+});
+
+test('books again only below GROOMING_MAX_BOOKED', async () => {
+  const petId = await addPet();
+  const { json } = await book(petId);
+  const change = (status: string) => send('PATCH', `${PATH}/${json.id}`, { status });
+  assert.equal((await change('cancelled')).json.status, 'cancelled');
+  assert.equal((await change('booked')).json.status, 'booked');
+  await change('cancelled');
+  await book(petId);
+  await book(petId);
+  assert.equal((await change('booked')).json.code, 'too_many_grooming_appointments');
+});
+
+test('changes an appointment while its animal is sold or removed', async () => {
+  for (const end of [sell, (petId: number) => send('DELETE', `/v1/pets/${petId}`)]) {
+    const petId = await addPet();
+    const { json } = await book(petId);
+    await send('PATCH', `${PATH}/${json.id}`, { status: 'cancelled' });
+    const changes = [1, 2, 3, 4].map(() => send('PATCH', `${PATH}/${json.id}`, { startsAt: LATER }));
+    const [, ...responses] = await Promise.all([end(petId), ...changes]);
+    // 200 or the 404 of the appointment, which the document has.
+    assert.deepEqual(
+      responses.filter(
+        ({ status, json: body }) => status !== 200 && body.code !== 'grooming_appointment_not_found',
+      ),
+      [],
+    );
+  }
 });
 
 test('shows a key only the bookings of its account', async () => {
