@@ -53,12 +53,10 @@ export const valuePromises: Promises = {
     if (!/^(PUT|PATCH)$/.test(operation.method) || !read) return;
     // Texts that no earlier body has, so a constant is not the same.
     const example = resources.newBody(operation);
-    const changes = members.flatMap(([place, member]) => [
-      ...(place.length > 1 ? [] : (member.enum ?? [valueAt(example, ...place)])).map(
-        (value) => [place, value] as const,
-      ),
-      ...(member.nullable ? [[place, null] as const] : []),
-    ]);
+    const changes = members.flatMap(([place, member]) => {
+      const values = place.length > 1 ? [] : (member.enum ?? [valueAt(example, ...place)]);
+      return [...values, ...(member.nullable ? [null] : [])].map((value) => [place, value] as const);
+    });
     let path = '';
     for (const [place, value] of changes) {
       // A null replaces the value of the change before it; each other change is made to a resource of its own.
@@ -79,14 +77,8 @@ export const valuePromises: Promises = {
           if (value === null && other[0] === first && from !== to) continue;
           const isSent = valueAt(body, ...other.slice(0, 1)) !== undefined;
           const wanted = valueAt(isSent ? body : before, ...other);
-          checkKept(
-            tested,
-            by,
-            response,
-            other,
-            wanted,
-            `to ${what}, and must respond with ${shown(wanted)}`,
-          );
+          const cause = `to ${what}, and must respond with ${shown(wanted)}`;
+          checkKept(tested, by, response, other, wanted, cause);
         }
       }
     }
