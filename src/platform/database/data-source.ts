@@ -2,7 +2,6 @@ import { callbackify } from 'node:util';
 import { Client, type ClientConfig, type CustomTypesConfig, Pool, type QueryResult, types } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
-import { codeOf } from '../errors/user-error';
 import { IDLE_LOSS, isReadOnly, isUnusable, markUnsent, POOLER_FAULT, unfired } from './database-errors';
 
 export type DatabaseConfig = Pick<
@@ -246,7 +245,7 @@ export class BoundedClient extends Client {
       const isPatient = limitMs >= START_WAIT_MS;
       await (isPatient ? announced(`the database at ${this.host}:${this.port}`, opening) : opening);
       await super.query(SET_SESSION).catch((error: unknown) => {
-        throw codeOf(error) === '42501' ? unfired() : error;
+        throw String(error).includes('session_replication_role') ? unfired() : error;
       });
     } catch (error) {
       void this.end();
