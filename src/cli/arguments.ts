@@ -1,4 +1,3 @@
-import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   ACCOUNT_NAME_RULE,
@@ -55,12 +54,6 @@ export const grace = parserOf((text) => {
   const ms = durationMs(text, MAX_GRACE_MS);
   return Number.isNaN(ms) ? undefined : ms;
 }, '0, or a time up to 7 days such as 90s, 30m, 24h or 7d');
-
-/** Parses a path. A file named - would be a surprise for a command that expects a pipe. */
-export const filePath = parserOf(
-  (text) => (text === '-' ? undefined : resolve(text)),
-  'the name of a file: this command uses no pipe',
-);
 
 /** Returns the option of a list of scopes. @param known the store's scopes */
 export function scopesOption(known: readonly string[]): Option {

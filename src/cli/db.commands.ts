@@ -1,8 +1,8 @@
+import { resolve } from 'node:path';
 import { version } from '../app/store';
 import { backupDatabase } from './backup/backup-database';
 import { restoreDatabase } from './backup/restore-database';
 import { migrate, migrationStates, revert } from '../platform/database/migrate';
-import { filePath } from './arguments';
 import type { CommandContext } from './context';
 import type { OutputCommand } from './output';
 import { withProgressBar } from './progress-bar';
@@ -41,11 +41,11 @@ export function addDbCommands(db: OutputCommand, context: CommandContext): void 
 }
 
 function addFileCommands(db: OutputCommand, context: CommandContext): void {
-  db.command('backup')
-    .argument('<file>', 'its name', filePath)
+  db.command('backup <file>')
     .description('write everything in the database to a file; the service may run')
     .option('--force', 'replace an existing file')
-    .prints(async (file: string, { force }: { force?: true }) => {
+    .prints(async (name: string, { force }: { force?: true }) => {
+      const file = resolve(name);
       const request = { path: file, isReplacing: force === true, program: version };
       const { createdAt, bytes, tables } = await context.withDatabase((config) =>
         withProgressBar((show) => backupDatabase(config.databaseUrl, request, show)),
@@ -53,10 +53,10 @@ function addFileCommands(db: OutputCommand, context: CommandContext): void {
       const text = copied('Wrote', tables, `to ${file} (${bytes} bytes)`);
       return { json: { file, createdAt, bytes, tables }, text };
     });
-  db.command('restore')
-    .argument('<file>', 'its name', filePath)
+  db.command('restore <file>')
     .description('read everything in a backup into an empty database')
-    .prints(async (file: string) => {
+    .prints(async (name: string) => {
+      const file = resolve(name);
       const { createdAt, tables, migrated } = await withProgressBar((show) =>
         restoreDatabase(context.store, file, (work) => context.withDatabase(work, true), show),
       );

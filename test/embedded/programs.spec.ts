@@ -1,5 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { chooseServerUser, reachablePath } from '../../src/embedded-postgres/programs';
@@ -7,7 +8,10 @@ import { itWhen } from '../support/it-when';
 import { cleanUp, options, startChild, temporaryFolder } from './support/harness';
 
 const PLATFORM = `${process.platform}-${process.arch}`;
-const SOURCE = join(__dirname, '..', '..', 'src', 'embedded-postgres');
+const ROOT = join(__dirname, '..', '..');
+const SOURCE = join(ROOT, 'src', 'embedded-postgres');
+
+const git = (...args: string[]) => spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' }).stdout?.trim();
 
 describe("PostgreSQL's programs", () => {
   // Memory may be mounted so that no program runs from it.
@@ -57,19 +61,39 @@ describe("PostgreSQL's programs", () => {
     },
   );
 
+  itWhen(git('rev-parse', '--is-inside-work-tree') === 'true', 'needs git and a clone')(
+    'run in a clone by Git for Windows, which has line ends of Linux, and no names that differ in case',
+    async () => {
+      const clone = join(temporaryFolder(tmpdir()), 'clone');
+      git('-c', 'core.autocrlf=true', 'clone', '--quiet', ROOT, clone);
+      const entries = git('-C', clone, 'ls-files', '--stage').split('\n');
+      const names = entries.map((entry) => entry.split('\t')[1]!);
+      const textOf = (name: string) => readFileSync(join(clone, name), 'latin1');
+      expect(names.filter((name) => textOf(name).includes('\r'))).toEqual([]);
+      const isShell = (name: string) => name.endsWith('.sh') || /^#!.*\b(ba)?sh\n/.test(textOf(name));
+      for (const name of names.filter(isShell)) execFileSync('bash', ['-n', join(clone, name)]);
+
+      symlinkSync(join(ROOT, 'node_modules'), join(clone, 'node_modules'));
+      // In an archive of another clone, the line ends may be those of Windows.
+      const watchdog = join(clone, 'src/embedded-postgres/watchdog.sh');
+      writeFileSync(watchdog, readFileSync(watchdog, 'utf8').replaceAll('\n', '\r\n'));
+      const child = startChild(join(clone, 'src', 'embedded-postgres'));
+      const started = await child.ask({ start: options(join(temporaryFolder(), 'data')) });
+      expect(started).toEqual({ url: expect.any(String) });
+      await child.ask({});
+
+      expect(entries.filter((entry) => !/^100(644|755) /.test(entry))).toEqual([]);
+      expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
+    },
+  );
+
   const child = ['-r', './test/support/typescript.cjs', './test/embedded/support/child.ts'];
   const canMap = spawnSync('unshare', ['-r', 'true']).status === 0;
   const isRoot = process.getuid?.() === 0 && reachablePath(__filename, user) === __filename;
   const nameless = { uid: 54_321, gid: 54_321 };
   for (const [what, canRun, program, context, sentence] of [
     ['a user without a name', isRoot, 'env', nameless, /54321: user does not exist\): add that user to/],
-    [
-      'the only user of a namespace',
-      canMap,
-      'unshare -r',
-      {},
-      /PostgreSQL does not run as root, and here root/,
-    ],
+    ['the only user of a namespace', canMap, 'unshare -r', {}, /not run as root, and here root/],
   ] as const)
     itWhen(canRun, 'needs root and a project that others can reach, or unshare')(
       `say what ${what} can do`,
