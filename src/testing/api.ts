@@ -42,7 +42,7 @@ export class Api {
     readonly document: ApiDocument,
     readonly store: TestStore,
     readonly key: string,
-    paths: readonly string[] = [''],
+    paths: readonly string[],
   ) {
     this.conformance = new Conformance(document);
     this.operations = document.operations.filter(({ path }) =>

@@ -97,6 +97,7 @@ describe('brokenPromises', () => {
     const store = await startTestStore({ extensions, server: sharedServer });
     try {
       expect(await brokenPromises(store)).toEqual([]);
+      expect(store.log.filter((line) => line.includes('"level":50'))).toEqual([]);
     } finally {
       await store.close();
     }
@@ -133,6 +134,12 @@ describe('brokenPromises', () => {
     });
     afterAll(() => store.close());
 
+    it('names each path without an operation', async () => {
+      expect(await brokenPromises(store, { paths: ['/store/inventory', '/pet'] })).toEqual([
+        'No operation of the store is below the path /pet.',
+      ]);
+    });
+
     it.each([
       [
         'that fails',
@@ -149,7 +156,7 @@ describe('brokenPromises', () => {
       const up = `CREATE TYPE size AS ENUM ('s'); CREATE TABLE wrong (id int)`;
       const extensions = [extensionOf('wrong', migrationOf('Wrong1795300000009', up, down))];
       expect(await brokenPromises({ ...store, extensions }, { paths: ['/wrong'] })).toEqual([
-        'No operation of the store is below these paths.',
+        'No operation of the store is below the path /wrong.',
         expect.stringMatching(sentence),
       ]);
     });

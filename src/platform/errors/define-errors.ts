@@ -5,10 +5,7 @@ interface CommonFacts {
   readonly status: number;
   /** When the service responds with it, in the words of the documents. */
   readonly when: string;
-  /**
-   * The operations that can respond with it besides those that name it in `rejects` of `@Operation`: ids, or a kind. A code in
-   * `errors` of an extension has every operation without it.
-   */
+  /** The operations, by id or kind, that can respond with it besides those that name it in `rejects` of `@Operation`. */
   readonly on?:
     readonly string[] | 'every operation' | 'every body' | 'every scope' | 'every counted operation';
   /** The header of its responses, and its value if that does not depend on the request. */

@@ -37,10 +37,7 @@ export interface Extension {
   readonly scopes?: readonly DefinedScope[];
   /** Groups of operations in the OpenAPI document, with their descriptions. */
   readonly tags?: Readonly<Record<string, string>>;
-  /**
-   * The codes of operations of others: of those in `on` of `defineErrors`, such as a listener's, or of every operation, such as
-   * a guard's. An own operation names its codes in `rejects`.
-   */
+  /** Codes of the operations in their `on`, else of every operation. An own operation names its codes in `rejects`. */
   readonly errors?: readonly DefinedError[];
   /** Types of events, such as `grooming.booked`, that it writes with `Events`. They begin with `${name}.`. */
   readonly events?: EventTypes;

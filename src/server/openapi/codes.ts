@@ -41,11 +41,10 @@ export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes
   const codes = new Map<string, DefinedError>();
   const ids = operationsOf(paths).map(({ operationId }) => operationId ?? '');
   for (const each of [...modules, ...everywhere, ...platformCodes]) {
-    const mistake = mistakeIn(each, codes.get(each.code) ?? each);
+    const mistake = mistakeIn(each, codes.get(each.code) ?? each, ids);
     const isIn = ({ operationId }: OperationObject) => findOperation(operationId)?.rejects.includes(each);
     const place = operationsOf(paths).find(isIn)?.operationId;
     if (mistake) throw new UserError(`The error code ${each.code}${place ? ` of ${place}` : ''} ${mistake}.`);
-    requireKnown(each, ids);
     codes.set(each.code, each);
   }
   return [...codes.values()].sort((one, other) => one.status - other.status);
@@ -77,16 +76,15 @@ export function checkOperations(paths: OpenAPIObject['paths'], schemas: object, 
   }
 }
 
-/** @throws UserError for a name in `on` that names nothing; JavaScript may also misspell a kind */
-function requireKnown({ code, on = [] }: DefinedError, ids: readonly string[]): void {
+/** @param other a definition of the same code @param ids of all operations */
+function mistakeIn(
+  { code, status, when, on = [] }: DefinedError,
+  other: DefinedError,
+  ids: readonly string[],
+) {
   const known: readonly string[] = typeof on === 'string' ? Object.keys(KINDS) : ids;
   const unknown = [on].flat().find((each) => !known.includes(each));
-  if (unknown === undefined) return;
-  throw new UserError(`The error code ${code} is on ${unknown}, which is none of ${known.join(', ')}.`);
-}
-
-/** @param other a definition of the same code */
-function mistakeIn({ code, status, when }: DefinedError, other: DefinedError): string | undefined {
+  if (unknown !== undefined) return `is on ${unknown}, which is none of ${known.join(', ')}`;
   if (!FORM.test(code)) return 'is invalid: use words of a to z joined by "_", at most 64 characters';
   if (!/^[45]\d\d$/.test(String(status))) return `has the status ${status}: use one from 400 to 599`;
   if (status === other.status && when === other.when) return undefined;

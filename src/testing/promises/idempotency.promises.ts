@@ -4,6 +4,7 @@ import { IDEMPOTENCY_KEY_HEADER } from '../../platform/idempotency/idempotent.de
 import { takesHeader } from '../api-document';
 import { jsonIn, jsonOf } from '../json';
 import { collectionOf } from '../resources';
+import { BROKEN_COMMIT } from '../test-store';
 import type { OperationUnderTest, Promises } from './operation-under-test';
 import { newestOf } from './page.promises';
 
@@ -11,7 +12,7 @@ const HEADER = IDEMPOTENCY_KEY_HEADER.name;
 /** Makes the commit of a transaction that stores a response fail. */
 const FAIL_AT_COMMIT = `
   CREATE FUNCTION fail_at_commit() RETURNS trigger LANGUAGE plpgsql AS
-    $$ BEGIN RAISE 'rolled back by a test'; END $$;
+    $$ BEGIN RAISE '${BROKEN_COMMIT}'; END $$;
   CREATE CONSTRAINT TRIGGER fail_at_commit AFTER INSERT ON idempotency_keys
     DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION fail_at_commit()`;
 const COMMIT_AGAIN = 'DROP FUNCTION fail_at_commit CASCADE';
