@@ -1,3 +1,4 @@
+import { settle } from '../events/support/feed';
 import { createDatabase } from '../support/database';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
@@ -42,6 +43,7 @@ describe.each([
         known ??= key;
         const options = { key: known, headers: { 'idempotency-key': name } };
         const pet = await send(url, 'POST', '/v1/pets', { ...options, body: aNewPet({ name }) });
+        await settle({ database });
         const feed = await send(url, 'GET', path, { key: known });
         const { status } = await send(url, 'GET', '/readyz');
         await stop();

@@ -30,7 +30,7 @@ export function readerOf(app: TestApp, options: RequestOptions = {}, query = 'li
 }
 
 /** Waits for transactions in other databases of the server, which may have earlier numbers. */
-export function settle({ database }: TestApp): Promise<void> {
+export function settle({ database }: Pick<TestApp, 'database'>): Promise<void> {
   return until(async () => {
     const [row] = await database.query<{ settled: boolean }>(
       'SELECT coalesce(max(id) < event_id_of(pg_snapshot_xmin(pg_current_snapshot())), true) AS settled FROM events',
