@@ -76,7 +76,7 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
   /** By direction and number of values of each condition. */
   private readonly statements = new Map<string, Statement>();
   /** In the order of their parameters. */
-  private readonly conditions: readonly Condition[];
+  private readonly conditions: Condition[] = [];
   private readonly values: GivenValues;
 
   /** @internal */
@@ -86,22 +86,15 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     { always = [], filters = {}, rare = {}, since = {}, values = {}, ids }: ListFilters<string>,
   ) {
     this.values = values;
-    const isFew = ([member]: readonly [string, string]) => member in values;
-    const all = Object.entries<string>(filters);
-    this.conditions = [
-      ...conditionsOf(
-        'always',
-        always.map((column) => [column, column]),
-      ),
-      ...conditionsOf(
-        'filter',
-        all.filter((each) => !isFew(each)),
-      ),
-      ...conditionsOf('rare', Object.entries(rare)),
-      ...conditionsOf('few', all.filter(isFew)),
-      ...conditionsOf('since', Object.entries(since)),
-      ...conditionsOf('ids', ids === undefined ? [] : [[ids, 'id']]),
-    ];
+    const add = (kind: Condition['kind'], member: string, column: string) =>
+      this.conditions.push({ kind, member, column });
+    const isFew = (member: string) => member in values;
+    for (const column of always) add('always', column, column);
+    for (const [member, column] of Object.entries(filters)) if (!isFew(member)) add('filter', member, column);
+    for (const [member, column] of Object.entries(rare)) add('rare', member, column);
+    for (const [member, column] of Object.entries(filters)) if (isFew(member)) add('few', member, column);
+    for (const [member, column] of Object.entries(since)) add('since', member, column);
+    if (ids !== undefined) add('ids', ids, 'id');
   }
 
   /** A new class of queries, to be extended: `limit`, `cursor`, `sort`, and the filters with the fields of the rows. */
@@ -181,13 +174,6 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
   private of<T>(wanted: Condition['kind'], read: (condition: Condition) => T): T[] {
     return this.conditions.filter(({ kind }) => kind === wanted).map(read);
   }
-}
-
-function conditionsOf(
-  kind: Condition['kind'],
-  columns: readonly (readonly [member: string, column: string])[],
-): Condition[] {
-  return columns.map(([member, column]) => ({ kind, member, column }));
 }
 
 function indexOn([first, ...others]: readonly string[]): string {
