@@ -22,7 +22,6 @@ export interface ListedKey extends Omit<ApiKeyEntity, 'accountId' | 'secretHash'
   readonly bannedUntil: Date | null;
 }
 
-/** An administrative change. */
 export interface ListedAuditEntry {
   readonly id: bigint;
   readonly at: Date;
@@ -74,7 +73,6 @@ export const accountPages = pages<AccountEntity>({
     'id, name, plan, per_minute AS "perMinute", per_day AS "perDay", created_at AS "createdAt", disabled_at AS "disabledAt"',
 });
 
-/** The audit, of all accounts or of one. */
 export const auditPages = pages<ListedAuditEntry, 'account'>(
   {
     table: 'audit_entries',

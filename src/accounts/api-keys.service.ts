@@ -30,7 +30,6 @@ export interface KeyRequest {
   readonly label: string;
 }
 
-/** The new values of a key. */
 export interface KeyChange {
   readonly label?: string;
   readonly scopes?: readonly string[];

@@ -270,7 +270,6 @@ export class AuditEntry {
   readonly madeByKey!: string | null;
 }
 
-/** Query of listAudit. */
 export class ListAuditQuery extends SortedPageQuery {
   @Text({ max: 100, optional: true, description: 'Only changes of this account and its keys.' })
   readonly account?: string;

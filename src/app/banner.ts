@@ -84,7 +84,6 @@ function demoKeyLines(url: string, key: string): string[] {
   ];
 }
 
-/** Returns the lines and an empty line. */
 function text(lines: readonly string[]): string {
   return `${lines.join('\n')}\n\n`;
 }

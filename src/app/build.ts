@@ -14,7 +14,6 @@ import { createLogger, type LogStream } from '../server/logging/logger';
 import type { Clock } from '../platform/runtime/clock';
 import type { Workers } from '../server/workers';
 
-/** The parts of a team. */
 export interface StoreOptions {
   readonly extensions?: readonly ExtensionModule[];
 }

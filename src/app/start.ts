@@ -17,7 +17,6 @@ import { createLogger, type LogStream } from '../server/logging/logger';
 import { exitOnStopSignal, onStopSignal, stopGracefully, stopLine } from '../server/graceful-stop';
 import { type WorkerConfig, Workers } from '../server/workers';
 
-/** A service that listens for requests. */
 export interface StartedService extends BuiltService {
   readonly url: string;
   /** Responds to the requests in flight, then closes the application and the database. */

@@ -53,7 +53,6 @@ export const { version }: { readonly version: string } = JSON.parse(
 
 /** All that the extensions of a service bring, in their order. */
 export interface Store {
-  /** The extensions of a team. */
   readonly added: readonly Extension[];
   /** The modules that the settings choose: those of the store's own extensions, then a team's. */
   modules(config: Config): Modules;

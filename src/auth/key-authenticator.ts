@@ -20,7 +20,6 @@ import { LastUsed } from './last-used';
 import { hashOfSecret, type KeyPrefix, prefixOf } from '../accounts';
 
 const AUTHORIZATION = /^authorization$/i;
-/** The scheme and the token. */
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
 
 /** Bounds the memory of the caches. A full cache evicts the least recently used secret. */

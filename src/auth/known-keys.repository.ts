@@ -43,7 +43,6 @@ const RECORD_USE = `
   UPDATE api_keys k SET last_used_at = u.at FROM unnest($1::uuid[], $2::timestamptz[]) AS u (id, at)
   WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`;
 
-/** The statements about keys that requests need. */
 @Injectable()
 export class KnownKeysRepository {
   constructor(private readonly sql: Sql) {}

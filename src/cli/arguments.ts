@@ -72,7 +72,6 @@ export const addresses = parserOf((text) => {
   return blocks.length <= MAX_ADDRESSES && blocks.every(isCidr) ? blocks : undefined;
 }, `any, or up to ${MAX_ADDRESSES} addresses or CIDR blocks such as 192.0.2.7,2001:db8::/32`);
 
-/** Parses a number of requests or of animals. */
 export const wholeNumber = parserOf(
   (text) => (/^[1-9][0-9]*$/.test(text) && Number(text) <= MAX_REQUESTS ? Number(text) : undefined),
   `a whole number from 1 to ${MAX_REQUESTS}`,

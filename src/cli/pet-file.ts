@@ -13,7 +13,6 @@ import { parseJson } from '../server/http/json-body.guard';
 export const PET_FORMATS = ['csv', 'jsonl'] as const;
 export type PetFormat = (typeof PET_FORMATS)[number];
 
-/** Bounds the memory. */
 const MAX_LINE_BYTES = 65_536;
 const MAX_NAMED_LINES = 20;
 
@@ -45,7 +44,6 @@ const OPEN_RECORD = new RegExp(`${RECORD}|${VALUES}"[^"]*(?:""[^"]*)*$|${LINE}`,
 const CLOSED_RECORD = new RegExp(`${RECORD}|${LINE}`, 'y');
 const JSON_LINE = new RegExp(LINE, 'y');
 
-/** An animal of an export. */
 @QuickDto()
 class ExportedPet extends NewPet {
   @Int64({ optional: true, description: 'The id of the animal in the store that has exported it.' })

@@ -35,7 +35,6 @@ const WATCHDOG = readFileSync(join(__dirname, 'watchdog.sh'), 'utf8')
   .replace(/^\s*(#.*)?\n/gm, '');
 
 export interface EmbeddedOptions {
-  /** The setting DATA_DIR. */
   readonly dataDir: string;
   /** True if root may use another folder because its user cannot reach this one. Default false. */
   readonly canMove?: boolean;

@@ -35,7 +35,6 @@ export class Event {
   declare readonly data: object;
 }
 
-/** Query of listEvents. */
 @QuickDto()
 export class ListEventsQuery extends PageQuery {
   @SomeOf(EVENT_TYPE, {

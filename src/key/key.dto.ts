@@ -53,7 +53,6 @@ export class ApiKeyStrikes {
   readonly bannedUntil!: string | null;
 }
 
-/** Body of getKey. */
 @ApiSchema({ description: 'An API key: what it may do, and how much is left.' })
 export class ApiKey {
   @Text({

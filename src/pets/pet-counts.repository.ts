@@ -11,7 +11,6 @@ export interface CountsOfCategory extends PetCounts {
 /** Changes that one statement adds up. */
 const BATCH = 5_000;
 
-/** Writes an expression for each status. */
 const each = (expression: (status: PetStatus) => string) => PET_STATUSES.map(expression).join();
 
 const SUMS = each((status) => `coalesce(sum(${status}), 0)::float8 AS ${status}`);

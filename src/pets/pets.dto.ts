@@ -13,7 +13,6 @@ import { AtLeastOne, BodyExample, QuickDto } from '../platform/validation/declar
 import { PageQuery, SortedPageQuery } from '../platform/paging/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 
-/** Most ids of one request for the list. */
 const MAX_IDS = 100;
 const MAX_BATCH = 100;
 
@@ -30,7 +29,6 @@ const CATEGORY = { description: 'Identifier of the category the animal belongs t
 const CATEGORY_FILTER = 'Only animals of this category.';
 const STATUS_FILTER = 'Only animals with this status. It may be repeated: `status=available&status=pending`.';
 
-/** Body of createPet. */
 @ApiSchema({ description: 'An animal to add. Members that are not listed are ignored, `id` included.' })
 @QuickDto()
 export class NewPet {
@@ -48,7 +46,6 @@ export class NewPet {
   readonly status: PetStatus = 'available';
 }
 
-/** Body of createPets. */
 @ApiSchema({ description: 'Animals to add, all or none.' })
 @QuickDto()
 export class NewPets {
@@ -56,7 +53,6 @@ export class NewPets {
   readonly items!: readonly NewPet[];
 }
 
-/** Body of updatePet. */
 @AtLeastOne()
 @BodyExample({ name: 'Rex II' })
 @QuickDto()
@@ -75,7 +71,6 @@ export class PetUpdate {
   readonly status?: PetStatus;
 }
 
-/** Body of a response with an animal. */
 @ApiSchema({ description: 'An animal of the store.' })
 export class Pet {
   @Int64({ description: 'Unique identifier, assigned by the service on creation.', example: 1 })
@@ -91,7 +86,6 @@ export class Pet {
   readonly status!: PetStatus;
 }
 
-/** Most categories of one request for the inventory. */
 const MAX_CATEGORIES = 100;
 
 const count = (status: PetStatus) => ({
@@ -101,7 +95,6 @@ const count = (status: PetStatus) => ({
   example: 1,
 });
 
-/** Body of getInventory. */
 @ApiSchema({ description: 'The number of animals of each status.' })
 export class Inventory {
   @Integer(count('available'))
@@ -114,14 +107,12 @@ export class Inventory {
   readonly sold!: number;
 }
 
-/** An item of listCategories. */
 @ApiSchema({ description: 'The number of animals of each status in a category.' })
 export class Category extends Inventory {
   @Int64({ description: 'Identifier of the category.', example: 3 })
   readonly categoryId!: bigint;
 }
 
-/** Query of getInventory. */
 @QuickDto()
 export class InventoryQuery {
   @Int64List({
@@ -132,7 +123,6 @@ export class InventoryQuery {
   readonly categoryId?: readonly bigint[];
 }
 
-/** Query of searchPets. */
 @QuickDto()
 export class SearchPetsQuery extends PageQuery {
   @Text({
@@ -151,7 +141,6 @@ export class SearchPetsQuery extends PageQuery {
   readonly categoryId?: bigint;
 }
 
-/** Query of listPets. */
 @QuickDto()
 export class ListPetsQuery extends SortedPageQuery {
   @Int64List({

@@ -59,7 +59,6 @@ export class PrimaryStore extends RateLimitStore implements Pick<Limits, 'take' 
   }
 }
 
-/** Answers the questions of a worker. */
 export function decideFor(worker: Channel, limits: Limits): void {
   const decide = async ([kind, owner, of, keyId]: Question) => limits[kind](owner, of, keyId ?? undefined);
   worker.handle(QUESTIONS, (questions: readonly Question[]) =>

@@ -14,7 +14,6 @@ interface ScriptInput {
   readonly arguments: string[];
 }
 
-/** A connection to Redis. */
 export interface RedisClient {
   evalSha(sha: string, input: ScriptInput): Promise<unknown>;
   eval(script: string, input: ScriptInput): Promise<unknown>;
@@ -35,7 +34,6 @@ const OPTIONS = {
   maintNotifications: 'disabled',
 } as const;
 
-/** Connects to the server of a URL. */
 export class RedisConnector {
   private readonly template = importTemplate();
   /** Of the host, while they are looked up. */

@@ -35,7 +35,6 @@ interface Member {
   /** Resolves with the exit status and the signal. */
   readonly gone: Promise<readonly (string | number | null)[]>;
   isListening: boolean;
-  /** The sentence of its failure. */
   reason?: string;
   /** Those of the last scrape. */
   metrics: MetricList;

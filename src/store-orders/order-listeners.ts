@@ -3,7 +3,6 @@ import { type ChangeListener, ChangeListeners } from '../platform/database/chang
 import type { OrderStatus } from './order-status';
 import type { Order } from './store-orders.dto';
 
-/** A new status of an order. */
 export interface OrderMove {
   readonly order: Order;
   /** The account that placed the order. */

@@ -13,7 +13,6 @@ const STATUS: Choice = {
 /** As `keys create` accepts it. */
 const ACCOUNT_NAME = { max: 100 } as const;
 
-/** Body of placeOrder. */
 @ApiSchema({ description: 'An order to place. Members that are not listed are ignored.' })
 @QuickDto()
 export class NewOrder {
@@ -21,7 +20,6 @@ export class NewOrder {
   readonly petId!: bigint;
 }
 
-/** Body of updateOrder. */
 @ApiSchema({ description: 'A new status for an order. Members that are not listed are ignored.' })
 @QuickDto()
 export class OrderUpdate {
@@ -29,7 +27,6 @@ export class OrderUpdate {
   readonly status!: OrderStatus;
 }
 
-/** Body of a response with an order. */
 @ApiSchema({ description: 'An order of an animal.' })
 export class Order {
   @Int64({ description: 'Unique identifier, assigned by the service.', example: 1 })
@@ -70,7 +67,6 @@ export class Order {
   readonly account?: string;
 }
 
-/** Query of listOrders. */
 @QuickDto()
 export class ListOrdersQuery extends SortedPageQuery {
   @Text({

@@ -7,7 +7,6 @@ import { OPEN_STATUSES, ORDER_STATUSES, type OrderStatus } from './order-status'
 import { StoreOrderEntity } from './store-order.entity';
 import type { Order } from './store-orders.dto';
 
-/** An order with the account that placed it. */
 export interface StoredOrder extends Order {
   readonly accountId: bigint;
 }

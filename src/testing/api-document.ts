@@ -73,7 +73,6 @@ const MAX_DEPTH = 6;
 /** Later methods may change or remove what the earlier ones need. */
 const METHODS = ['post', 'get', 'put', 'patch', 'delete'];
 
-/** An OpenAPI document, and the checks against it. */
 export class ApiDocument {
   readonly object: DocumentObject;
   readonly operations: readonly Operation[];
@@ -190,7 +189,6 @@ export function parametersIn({ parameters }: Operation, place: string): Paramete
   return parameters.filter((parameter) => parameter.in === place);
 }
 
-/** Prints a value for a URL. */
 export function encoded(value: unknown): string {
   return encodeURIComponent(textOf(value));
 }

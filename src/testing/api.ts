@@ -121,7 +121,6 @@ export class Api {
   }
 }
 
-/** Returns the code of an Error body. */
 export function codeOf({ status, text }: Pick<TestResponse, 'status' | 'text'>): string | undefined {
   const body = status < 400 ? undefined : jsonIn(text);
   return isObject(body) ? String(body['code']) : undefined;

@@ -12,7 +12,6 @@ const SHUFFLED = [2, 0, 1];
 /** Ids that no resource has. */
 export const UNKNOWN_IDS = ['9223372036854775807', '-9223372036854775808'] as const;
 
-/** A resource that this run created. */
 export interface Resource {
   /** Below the base URL: `/pets/7`. */
   readonly path: string;

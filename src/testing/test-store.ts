@@ -177,7 +177,6 @@ export async function startTestServer(): Promise<TestServer> {
   };
 }
 
-/** Runs one statement on a connection of its own. */
 async function run(url: string, statement: string): Promise<void> {
   const client = await openConnection(url);
   try {

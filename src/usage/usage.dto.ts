@@ -4,7 +4,6 @@ import { QuickDto } from '../platform/validation/declare-field';
 
 const COUNT = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
 
-/** An item of getUsage. */
 @ApiSchema({ description: 'The requests of a key on a day.' })
 export class KeyUsage {
   @CalendarDate({ description: 'The UTC day.', example: '2026-11-21' })
@@ -38,7 +37,6 @@ export class KeyUsage {
   readonly errors!: number;
 }
 
-/** Query of getUsage. */
 @QuickDto()
 export class UsageQuery {
   @CalendarDate({ optional: true, description: 'The first day. Default: 29 days before `to`.' })

@@ -7,7 +7,6 @@ export const COUNTS = ['admitted', 'rejected', 'failed', 'errors'] as const;
 
 export type Counts = Record<(typeof COUNTS)[number], number>;
 
-/** Requests of a key on a UTC day. */
 export interface KeyDay extends Counts {
   readonly accountId: bigint;
   /** Such as `2026-11-21`. */

@@ -29,7 +29,6 @@ function blocksOf(blocks: string, family: 'ipv4' | 'ipv6'): BlockList {
   return list;
 }
 
-/** True for an address of the public Internet. */
 export function isPublicAddress(address: string): boolean {
   if (isIP(address) === 4) return !reserved.check(address, 'ipv4');
   // A zone such as %eth0 belongs to a link-local address.

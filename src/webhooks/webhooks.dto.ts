@@ -71,7 +71,6 @@ const SET_STATUS: Choice<'active' | 'disabled'> = {
   values: ['active', 'disabled'],
 };
 
-/** Body of createWebhook. */
 @ApiSchema({ description: 'A webhook to create. Members that are not listed are ignored.' })
 @QuickDto()
 export class NewWebhook {
@@ -86,7 +85,6 @@ export class NewWebhook {
   readonly types?: TypeFilter;
 }
 
-/** Body of updateWebhook. */
 @AtLeastOne()
 @BodyExample({ status: 'active' })
 @QuickDto()
@@ -102,7 +100,6 @@ export class WebhookUpdate {
   readonly status?: 'active' | 'disabled';
 }
 
-/** Body of a response with a webhook. */
 @ApiSchema({ description: 'A webhook of the account.' })
 export class Webhook {
   @Int64({ description: 'Unique identifier, assigned by the service.', example: 1 })
@@ -167,7 +164,6 @@ export class Webhook {
   readonly account?: string;
 }
 
-/** An item of getDeliveries. */
 @ApiSchema({ description: 'An attempt to deliver an event to a webhook.' })
 export class Delivery {
   @Int64({ description: 'Identifier of the event; 0 of a test.', example: 70_368_744_177_665n })
@@ -210,7 +206,6 @@ export class Delivery {
   readonly error!: string | null;
 }
 
-/** Query of listWebhooks. */
 @QuickDto()
 export class ListWebhooksQuery extends SortedPageQuery {
   @Text({
@@ -222,7 +217,6 @@ export class ListWebhooksQuery extends SortedPageQuery {
   readonly account?: string;
 }
 
-/** Body of rotateWebhook. */
 @ApiSchema({ description: 'How to replace the secret of a webhook.' })
 @OptionalBody()
 @QuickDto()
@@ -238,7 +232,6 @@ export class WebhookRotation {
   readonly graceSeconds: number = DAY_MS / SECOND_MS;
 }
 
-/** Body of the responses of createWebhook and rotateWebhook. */
 @ApiSchema({ description: 'A webhook with its new secret.' })
 export class WebhookWithSecret extends Webhook {
   @Text({
@@ -249,7 +242,6 @@ export class WebhookWithSecret extends Webhook {
   readonly secret!: string;
 }
 
-/** Body of testWebhook and resendEvent. */
 @ApiSchema({ description: 'The outcome of a delivery.' })
 export class WebhookTest {
   @Flag({ description: 'True if the receiver accepted it with a 2xx.', example: true })

@@ -7,7 +7,6 @@ import { pages } from '../platform/database/lists';
 import { Sql } from '../platform/database/sql';
 import { MAX_WEBHOOKS, WebhookEntity } from './webhook.entity';
 
-/** The columns that clients see. */
 export type ShownColumns = Omit<
   WebhookEntity,
   'account' | 'failingSince' | 'isIdle' | 'isSlow' | 'position' | 'replacedSecrets' | 'secret'
@@ -135,7 +134,6 @@ export interface Waiting {
   readonly seconds: number;
 }
 
-/** The values of a webhook to write. */
 export type WebhookValues = Partial<Omit<WebhookEntity, 'account' | 'id'>>;
 
 @Injectable()

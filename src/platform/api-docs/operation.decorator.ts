@@ -51,7 +51,6 @@ export interface OperationFacts {
   readonly isSpecified?: true;
 }
 
-/** An operation with the facts of its handler. */
 interface RegisteredOperation extends OperationFacts {
   /** The error codes of this operation, including its parameters and pages. */
   readonly rejects: readonly DefinedError[];

@@ -1,6 +1,5 @@
 import { userInfo } from 'node:os';
 
-/** One administrative change. */
 export interface AuditEntry {
   /** The command without its arguments, such as `keys revoke`. */
   readonly command: string;

@@ -12,7 +12,6 @@ import {
 import { Audit1795219200012 } from './migrations/platform.migrations';
 import { codeOf, UserError } from '../errors/user-error';
 
-/** A migration of this program. */
 export interface SchemaMigration {
   /** It ends with a timestamp in milliseconds. */
   readonly name: string;
@@ -216,7 +215,6 @@ export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migratio
   return { applied, removed: [...new Set(removed)], newer };
 }
 
-/** Returns the time in the name of a migration. */
 export function timestampOf({ name }: SchemaMigration): number {
   return Number(name.slice(-13));
 }

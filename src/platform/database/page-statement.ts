@@ -108,7 +108,6 @@ function lateOf(
     ) AS page`;
 }
 
-/** Lists the combinations of the values of all conditions. */
 function combinationsOf(given: readonly GivenCondition[]): GivenCondition[][] {
   let combinations: GivenCondition[][] = [[]];
   for (const each of given)

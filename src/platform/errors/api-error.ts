@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
 
-/** The Content-Type of JSON. */
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** In code points. A message names every invalid field. */

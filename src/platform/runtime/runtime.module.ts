@@ -3,7 +3,6 @@ import { Registry } from 'prom-client';
 import { Clock } from './clock';
 import { CONFIG, type Config } from '../config/config';
 
-/** The scopes of the store, for injection. */
 export class StoreScopes {
   constructor(
     readonly all: readonly string[],

@@ -143,7 +143,6 @@ export function declareFilters(query: Type<object>, rows: Type<object>, members:
   QuickDto()(query);
 }
 
-/** True for a JSON object. */
 export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -40,7 +40,6 @@ export class Connections {
   isStopping = false;
   /** The number of connections that MAX_CONNECTIONS rejected since the start. */
   refused = 0;
-  /** The open connections. */
   readonly bySocket = new Map<Socket, Connection>();
   /** The connections whose first task waits for a turn. */
   private readonly ready = new Set<Connection>();

@@ -45,7 +45,6 @@ function removeInvalidHeaders(reply: FastifyReply): void {
   }
 }
 
-/** Sends the Error body. */
 export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
   reply.request.errorCode = error.code;
   return reply.code(error.getStatus()).headers(error.headers).type(JSON_TYPE).send(error.body);

@@ -30,7 +30,6 @@ const TOO_LONG = platformErrors.uri_too_long({
   message: `The URL is longer than ${TARGET_LIMIT_BYTES} bytes.`,
 });
 
-/** Returns the error of a request with invalid framing. */
 export function framingError(request: IncomingMessage): ApiError | undefined {
   const { rawHeaders, httpVersion, headers } = request;
   if (rawHeaders.length / 2 > MAX_HEADERS) {

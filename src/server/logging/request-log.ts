@@ -17,7 +17,6 @@ const MAX_DECODING_PASSES = 4;
 /** The characters of a path in a log line; a request line may have 8,192. */
 const MAX_PATH_LENGTH = 256;
 
-/** The message of the line of a request. */
 export const REQUEST = 'request';
 
 const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;

@@ -19,7 +19,6 @@ const FLUSH_LIMIT_MS = 1_000;
  * the same byte. The exit hook of `pino.destination` would repeat a failing write forever.
  */
 export class StandardOutput {
-  /** Lines dropped since the start. */
   droppedLines = 0;
   private readonly stream: SonicBoom;
   /** The lines that the next write contains. */

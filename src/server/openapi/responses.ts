@@ -133,7 +133,6 @@ function errorResponse(codes: Codes, more: readonly string[], all: Codes): Respo
   };
 }
 
-/** Lists codes in Markdown. */
 export function listOf(codes: Codes): string {
   return codes.map(({ code, when }) => `- \`${code}\`: ${when}.`).join('\n');
 }

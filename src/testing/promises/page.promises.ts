@@ -48,7 +48,6 @@ export const pagePromises: Promises = {
   },
 };
 
-/** Returns the members of an item of a list. */
 function membersOf({ document, operation }: OperationUnderTest): Readonly<Record<string, Schema>> {
   return document.schema(document.schema(operation.success ?? {}).items ?? {}).properties ?? {};
 }

@@ -1,6 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
 
-/** A migration of two SQL scripts. */
 export abstract class SqlMigration implements MigrationInterface {
   protected abstract readonly upSql: string;
   protected abstract readonly downSql: string;
