@@ -10,6 +10,7 @@ import {
   type Extension,
   type ExtensionModule,
   extensionOf,
+  type MigrationClass,
   type Modules,
 } from '../platform/extension/extension';
 import { StoreScopes } from '../platform/runtime/runtime.module';
@@ -78,14 +79,9 @@ export function createStore(given: readonly ExtensionModule[] = []): Store {
       extensions.flatMap(({ modules = [] }) =>
         typeof modules === 'function' ? modules({ ...config }) : modules,
       ),
-    migrations: [
-      ...inOrder(own.map((create) => ({ name: create.name, extension: undefined, create }))),
-      ...inOrder(
-        added.flatMap(({ name: extension, migrations = [] }) =>
-          migrations.map((create) => ({ name: create.name, extension, create })),
-        ),
-      ),
-    ],
+    migrations: [named(own), added.flatMap(({ name, migrations = [] }) => named(migrations, name))].flatMap(
+      (each) => each.toSorted((one, other) => timestampOf(one) - timestampOf(other)),
+    ),
     scopes: extensions.flatMap((each) => each.scopes ?? []),
     tags: Object.assign({}, ...extensions.map((each) => each.tags)),
     events: Object.assign({}, ...extensions.map((each) => each.events)),
@@ -94,7 +90,6 @@ export function createStore(given: readonly ExtensionModule[] = []): Store {
   };
 }
 
-/** Sorts migrations by the timestamps in their names. */
-function inOrder(migrations: readonly SchemaMigration[]): SchemaMigration[] {
-  return migrations.toSorted((one, other) => timestampOf(one) - timestampOf(other));
+function named(classes: readonly MigrationClass[], extension?: string): SchemaMigration[] {
+  return classes.map((create) => ({ name: create.name, extension, create }));
 }
