@@ -1,10 +1,7 @@
 import { isInteger, isSafeNumber, parse, stringify } from 'lossless-json';
-import { isObject } from '../platform/validation/declare-field';
+import { isObject, type Place, valueAt } from '../platform/validation/declare-field';
 
-export { isObject };
-
-/** The place of a value within JSON: names of members and indexes of items. */
-export type Place = readonly (string | number)[];
+export { isObject, type Place, valueAt };
 
 const MARK = '@@value@@';
 
@@ -32,14 +29,6 @@ export function jsonOf(value: unknown): string {
 /** Prints a value for a person or a comparison: a text as it is, any other value as JSON. */
 export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : jsonOf(value);
-}
-
-/** Returns the value at a place; undefined if the JSON has no such place. */
-export function valueAt(json: unknown, ...place: Place): unknown {
-  return place.reduce<unknown>((outer, step) => {
-    if (typeof outer !== 'object' || outer === null) return undefined;
-    return Object.getOwnPropertyDescriptor(outer, step)?.value;
-  }, json);
 }
 
 /**

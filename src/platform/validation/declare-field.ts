@@ -147,19 +147,26 @@ export function isObject(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+/** The place of a value within JSON: names of members and indexes of items. */
+export type Place = readonly (string | number)[];
+
+/** Returns the value at a place; undefined if the JSON has no such place. */
+export function valueAt(json: unknown, ...place: Place): unknown {
+  return place.reduce<unknown>((outer, step) => {
+    if (typeof outer !== 'object' || outer === null) return undefined;
+    return Object.getOwnPropertyDescriptor(outer, step)?.value;
+  }, json);
+}
+
 /** Declares that a request may leave out a body of this class: all its members have presets. */
 export const OptionalBody = (): ClassDecorator => SetMetadata(OPTIONAL_BODY, true);
 
-export function isOptionalBody(type: Type<object>): boolean {
-  return Reflect.hasOwnMetadata(OPTIONAL_BODY, type);
-}
+export const isOptionalBody = (type: Type<object>): boolean => Reflect.hasOwnMetadata(OPTIONAL_BODY, type);
 
 /** Requires at least one member of a DTO class whose members are all optional. */
 export const AtLeastOne = (): ClassDecorator => SetMetadata(AT_LEAST_ONE, true);
 
-export function needsMember(type: Type<object>): boolean {
-  return Reflect.hasOwnMetadata(AT_LEAST_ONE, type);
-}
+export const needsMember = (type: Type<object>): boolean => Reflect.hasOwnMetadata(AT_LEAST_ONE, type);
 
 /**
  * Declares that each member of a class has a field decorator and no other decorator of class-validator or

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
 import { ApiError } from '../../platform/errors/api-error';
 import { asSentence, MAX_MISTAKES, validationFailed } from '../../platform/errors/platform.errors';
-import { isGivenOnce, isObject, validatedFields } from '../../platform/validation/declare-field';
+import { isGivenOnce, isObject, validatedFields, valueAt } from '../../platform/validation/declare-field';
 import { ApiValidationPipe } from '../../platform/validation/validation.pipe';
 
 /** The first preference of this name counts (RFC 7240, section 2). */
@@ -36,15 +36,15 @@ export class StrictHandling implements CanActivate {
     const isStrict = HANDLING.exec(String(headers['prefer']))?.[1]?.toLowerCase() === 'strict';
     if (!isStrict && !/[[\]]|%5[bd]/i.test(raw.url ?? '')) return true;
     const path = (routeOptions.url ?? '').replace(/^\/v1/, '').replaceAll(/:(\w+)/g, '{$1}');
-    const operation = at(this.document, 'paths', path, method === 'HEAD' ? 'get' : method.toLowerCase());
+    const operation = valueAt(this.document, 'paths', path, method === 'HEAD' ? 'get' : method.toLowerCase());
     if (operation === undefined) return true;
     if (isStrict) http.getResponse<FastifyReply>().header('Preference-Applied', 'handling=strict');
-    const parameters = [at(operation, 'parameters') ?? []]
-      .flat()
-      .filter((each) => at(each, 'in') === 'query');
-    const known = parameters.map((each) => String(at(each, 'name')));
-    const types = findOperation(String(at(operation, 'operationId')))?.types ?? [];
-    const schema = at(operation, 'requestBody', 'content', 'application/json', 'schema');
+    const parameters = [valueAt(operation, 'parameters') ?? []].flat();
+    const known = parameters.flatMap((each) =>
+      valueAt(each, 'in') === 'query' ? String(valueAt(each, 'name')) : [],
+    );
+    const types = findOperation(String(valueAt(operation, 'operationId')))?.types ?? [];
+    const schema = valueAt(operation, 'requestBody', 'content', 'application/json', 'schema');
     const others = Object.keys(Object(query)).filter((name) =>
       isStrict ? !known.includes(name) : knownBefore(name, known),
     );
@@ -52,18 +52,19 @@ export class StrictHandling implements CanActivate {
     // Each takes some time, and a body may have thousands.
     for (const each of isStrict ? this.unknown(schema, body) : [])
       if (mistakes.push(each) >= MAX_MISTAKES) break;
-    return mistakes.length === 0 || this.reject(mistakes, operation, types, known, { query, body });
+    return (
+      mistakes.length === 0 || this.reject(mistakes, types, known, valueAt(schema, '$ref'), { query, body })
+    );
   }
 
   /** Rejects these mistakes, and those that the validation of the query and the body finds. */
   private async reject(
     mistakes: string[],
-    operation: unknown,
     types: readonly Type<object>[],
     parameters: readonly string[],
+    body: unknown,
     given: Readonly<Record<'query' | 'body', unknown>>,
   ): Promise<never> {
-    const body = at(operation, 'requestBody', 'content', 'application/json', 'schema', '$ref');
     for (const metatype of types) {
       const fields = validatedFields(metatype);
       const isQuery = fields.length > 0 && fields.every((name) => parameters.includes(name));
@@ -78,37 +79,29 @@ export class StrictHandling implements CanActivate {
 
   /** @param path names of members and indexes of items, from the body to the value */
   private *unknown(schema: unknown, value: unknown, path: readonly string[] = []): Generator<string> {
-    const reference = at(schema, '$ref') ?? at([at(schema, 'allOf')].flat()[0], '$ref');
+    const reference = valueAt(schema, '$ref') ?? valueAt([valueAt(schema, 'allOf')].flat()[0], '$ref');
     if (typeof reference === 'string') {
-      yield* this.unknown(at(this.document, ...reference.split('/').slice(1)), value, path);
+      yield* this.unknown(valueAt(this.document, ...reference.split('/').slice(1)), value, path);
       return;
     }
     if (Array.isArray(value)) {
-      const items = at(schema, 'items');
+      const items = valueAt(schema, 'items');
       for (const [index, each] of value.entries()) yield* this.unknown(items, each, [...path, String(index)]);
     }
-    const properties = at(schema, 'properties');
+    const properties = valueAt(schema, 'properties');
     // A schema without `properties` accepts any member.
     if (!isObject(properties) || !isObject(value)) return;
     const known = Object.keys(properties);
-    for (const name of Object.keys(value)) if (!known.includes(name)) yield unknownMember(name, known, path);
+    const unknown = Object.keys(value).filter((name) => !known.includes(name));
+    for (const name of unknown.map(visible))
+      yield `There is no member ${[...path, name].join('.')}${hintFor(name, known)}`;
     for (const name of known) yield* this.unknown(properties[name], value[name], [...path, name]);
   }
-}
-
-/** Returns the value at a path of members; undefined if there is none. */
-function at(node: unknown, ...path: readonly string[]): unknown {
-  return path.reduce((value, name) => (isObject(value) ? value[name] : undefined), node);
 }
 
 /** Returns the known name of a parameter with brackets. */
 function knownBefore(given: string, known: readonly string[]): string | undefined {
   return known.find((name) => name === BRACKETS.exec(given)?.[1]);
-}
-
-function unknownMember(given: string, known: readonly string[], path: readonly string[]): string {
-  const name = visible(given);
-  return `There is no member ${[...path, name].join('.')}${hintFor(name, known)}`;
 }
 
 /** @param types classes of the query */
