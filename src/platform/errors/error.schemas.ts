@@ -11,21 +11,6 @@ export function text(maxLength: number, pattern: string, more: SchemaObject = {}
 
 export const CODE = { ...text(64, '^[a-z]+(_[a-z]+)*$', { minLength: 1 }), example: code };
 
-const MESSAGE = {
-  ...text(MAX_MESSAGE_LENGTH, String.raw`\S`, { minLength: 1 }),
-  example,
-  description: 'Human-readable description of what to fix. Its wording may change.',
-};
-
-const STATUS: SchemaObject = {
-  type: 'integer',
-  format: 'int32',
-  minimum: 400,
-  maximum: 599,
-  description: 'The HTTP status code.',
-  example: status,
-};
-
 /** The schemas of the bodies of errors, which no handler names. */
 export const ERROR_SCHEMAS: Readonly<Record<string, SchemaObject>> = {
   // The one Error body (docs/specification.md).
@@ -37,8 +22,19 @@ export const ERROR_SCHEMAS: Readonly<Record<string, SchemaObject>> = {
         description:
           'Machine-readable error code. A later release may add codes: handle an unknown code by its `status`.',
       },
-      message: MESSAGE,
-      status: STATUS,
+      message: {
+        ...text(MAX_MESSAGE_LENGTH, String.raw`\S`, { minLength: 1 }),
+        example,
+        description: 'Human-readable description of what to fix. Its wording may change.',
+      },
+      status: {
+        type: 'integer',
+        format: 'int32',
+        minimum: 400,
+        maximum: 599,
+        description: 'The HTTP status code.',
+        example: status,
+      },
     },
     description: 'The body of every error response.',
     required: ['code', 'message', 'status'],
