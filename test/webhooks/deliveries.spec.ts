@@ -5,7 +5,6 @@ import { scrape } from '../support/metrics';
 import {
   addPets,
   createWebhook,
-  ended,
   failed,
   received,
   type Receiver,
@@ -62,22 +61,6 @@ describe('deliveries of a webhook', () => {
     expect((await scrape(app)).text).toMatch(
       /^animal_store_webhook_deliveries_total{account="account \d+",outcome="delivered"} 2$/m,
     );
-  });
-
-  it('are rejected by a receiver if the body was changed, the secret is another one, or they are old', async () => {
-    const { secret } = await createWebhook(app, { url: receiver.url });
-    await addPets(app, 'Rex');
-    await received(app, receiver, 1);
-    const [delivery] = receiver.deliveries;
-    expect(verified(app, secret, delivery!).type).toBe('pet.created');
-    expect(() => verified(app, secret, { ...delivery!, body: delivery!.body.replace('Rex', 'Max') })).toThrow(
-      /signature/i,
-    );
-    expect(() => verified(app, `whsec_${Buffer.alloc(32).toString('base64')}`, delivery!)).toThrow(
-      /signature/i,
-    );
-    app.clock.advance({ seconds: 301 });
-    expect(() => verified(app, secret, delivery!)).toThrow(/old/);
   });
 
   it('are those of its types, and of animals and the orders of its account', async () => {
@@ -187,37 +170,30 @@ describe('deliveries of a webhook', () => {
     await received(app, receiver, 1);
   });
 
-  it('stop when the account is disabled, although events are left', async () => {
-    const accounts = app.nest.get(AccountsService, { strict: false });
-    const { key } = await app.createKey({ account: 'shop' });
-    await createWebhook(app, { url: receiver.url }, { key });
-    receiver.respond = (response) =>
-      void accounts.setDisabled('shop', true).then(() => response.writeHead(200).end());
-    await addPets(app, 'a', 'b');
-    await received(app, receiver, 1);
-    await settled(app);
-    expect(receiver.seen()).toEqual(['a']);
-    receiver.respond = respondWith(200);
-    await accounts.setDisabled('shop', false);
-    await received(app, receiver, 2);
-    await settled(app);
-    expect(receiver.seen()).toEqual(['a', 'b']);
-  });
-
-  it('continue immediately if the webhook was disabled during one and is active again', async () => {
-    const { path } = await createWebhook(app, { url: receiver.url });
-    const set = (status: string) => app.send('PATCH', path, { body: { status } });
-    receiver.respond = (response) => void set('disabled').then(() => response.writeHead(200).end());
-    await addPets(app, 'a', 'b');
-    await received(app, receiver, 1);
-    await settled(app);
-    expect(receiver.seen()).toEqual(['a']);
-    receiver.respond = respondWith(200);
-    await set('active');
-    await received(app, receiver, 2);
-    await settled(app);
-    expect(receiver.seen()).toEqual(['a', 'b']);
-  });
+  it.each(['account', 'webhook'])(
+    'stop when the %s is disabled, although events are left, and continue immediately when it is enabled',
+    async (what) => {
+      const accounts = app.nest.get(AccountsService, { strict: false });
+      const { key } = await app.createKey({ account: 'shop' });
+      const { path } = await createWebhook(app, { url: receiver.url }, { key });
+      const set = async (isDisabled: boolean) => {
+        const body = { status: isDisabled ? 'disabled' : 'active' };
+        await (what === 'account'
+          ? accounts.setDisabled('shop', isDisabled)
+          : app.send('PATCH', path, { key, body }));
+      };
+      receiver.respond = (response) => void set(true).then(() => response.writeHead(200).end());
+      await addPets(app, 'a', 'b');
+      await received(app, receiver, 1);
+      await settled(app);
+      expect(receiver.seen()).toEqual(['a']);
+      receiver.respond = respondWith(200);
+      await set(false);
+      await received(app, receiver, 2);
+      await settled(app);
+      expect(receiver.seen()).toEqual(['a', 'b']);
+    },
+  );
 
   it('have the events of a database of another cluster, also long after the last event', async () => {
     await addPets(app, 'early');
@@ -245,21 +221,6 @@ describe('deliveries of a webhook', () => {
     await addPets(app, 'b');
     await received(app, receiver, 1);
     expect(receiver.seen()).toEqual(['b']);
-  });
-
-  it('keep their order over failures', async () => {
-    let count = 0;
-    receiver.respond = (response, delivery) =>
-      respondWith((count += 1) % 3 === 0 ? 200 : 500)(response, delivery);
-    await createWebhook(app, { url: receiver.url });
-    await addPets(app, 'a', 'b', 'c');
-    for (let at = 1; at <= 9; at += 1) {
-      await received(app, receiver, at);
-      await ticked(app);
-      await ended(app);
-      app.clock.advance({ seconds: 20 });
-    }
-    expect(receiver.seen()).toEqual(['a', 'a', 'a', 'b', 'b', 'b', 'c', 'c', 'c']);
   });
 
   it('send a test immediately, and tell its outcome', async () => {
