@@ -59,6 +59,7 @@ const REQUESTS: [method: string, path: string, options: RequestOptions, noScope:
   ['PATCH', '/v1/pets/999', INVALID, '403 insufficient_scope', '400 validation_failed'],
   ['PATCH', '/v1/pets/999', { body: { name: 'Rex' } }, '403 insufficient_scope', '404 pet_not_found'],
   ['POST', '/v1/store/orders', { body: { petId: 999 } }, '403 insufficient_scope', '404 pet_not_found'],
+  ['POST', '/mcp', { ...BROKEN, isDocumented: false }, '400 malformed_json', '400 malformed_json'],
 ];
 
 describe('the order of checks', () => {

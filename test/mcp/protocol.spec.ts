@@ -220,25 +220,6 @@ describe('the calls of agents', () => {
     },
   );
 
-  it('are rejected during a ban', async () => {
-    const key = await smallKey();
-    for (let id = 0; id <= LIMIT; id += 1) await post(app, list(id), { key });
-    app.clock.advance({ seconds: 1 });
-    await post(app, list(99), { key });
-    const banned = await post(app, toolCall(100, 'getKey'), { key });
-    expectError(banned, 429, 'api_key_banned');
-    expect(banned.headers['retry-after']).toBe('300');
-    // Before the body is read.
-    expectError(await post(app, '[', { key }), 429, 'api_key_banned');
-  });
-
-  it('need a key: without a valid one they count for the address', async () => {
-    expectError(await app.post('/mcp', INITIALIZE, { key: '' }), 401, 'invalid_api_key');
-    expectError(await post(app, list(1), { key: 'ask_test_no' }), 401, 'invalid_api_key');
-    expectError(await post(app, list(2), { key: 'ask_test_no' }), 401, 'invalid_api_key');
-    expectError(await post(app, list(1), { key: 'ask_test_no' }), 429, 'rate_limit_exceeded');
-  });
-
   it('have the log lines of their request and of their operation, with one request id', async () => {
     const headers = { 'x-request-id': 'agent-1' };
     await post(app, list(1), { key: app.key, headers });

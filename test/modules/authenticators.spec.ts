@@ -10,10 +10,8 @@ import {
   OWN_AUTHENTICATOR,
 } from '../../src/replace';
 import { startTestStore, type TestStore } from '../../src/testing';
-import { ApiKeysService } from '../../src/accounts';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import { until } from '../support/until';
 import { sharedServer } from '../testing/support/shared-server';
 import { tokens, tokenOf } from './support/tokens.extension';
 
@@ -174,17 +172,5 @@ describe("the identity of an authenticator of a team's own", () => {
       expectError(await get(), 429, 'api_key_banned');
     }
     expect(app.log.join('')).not.toContain('bans fails');
-  });
-
-  it('gets a ban and its end on every instance within 5 s', async () => {
-    const beside = await startApp({ rateLimitBanAfter: 2 }, { extensions: [odd], beside: app });
-    await ban('token 7');
-    const isBanned = async () => (await beside.get('/v1/pets')).json.code === 'api_key_banned';
-    await until(isBanned);
-    const keys = app.nest.get(ApiKeysService, { strict: false });
-    await keys.unban('token 7');
-    await until(async () => !(await isBanned()) && (await get()).json.code !== 'api_key_banned');
-    await expect(keys.unban('token 8')).rejects.toThrow('There is no key with the id token 8: ');
-    await beside.close();
   });
 });

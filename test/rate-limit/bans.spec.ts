@@ -114,15 +114,6 @@ describe('bans', () => {
 
   const untilLifted = () => until(async () => (await strikes()).bannedUntil === null);
 
-  it('keys unban lifts a ban within 5 s, and forgets the strikes', async () => {
-    await hammer(BAN_AFTER);
-    await until(async () => (await listed()) !== undefined);
-    await keys().unban(id.toUpperCase());
-    await untilLifted();
-    expect(await strikes()).toEqual(NO_STRIKES);
-    expect((await ask()).code).toBe('rate_limit_exceeded');
-  });
-
   it('a ban survives a restart, and is in keys list until it ends; the next one is as long', async () => {
     await hammer(BAN_AFTER);
     const [first, firstAccount] = [key, account];
@@ -131,7 +122,7 @@ describe('bans', () => {
     await app.restart();
     for (const each of [first, key]) expect((await ask(each)).code).toBe('api_key_banned');
     expect(await listed()).toBe(app.clock.now() + BAN_SECONDS * 1_000);
-    await keys().unban(id);
+    await keys().unban(id.toUpperCase());
     expect(await listed()).toBeUndefined();
     await untilLifted();
     [key, account] = [first, firstAccount];
