@@ -6,7 +6,6 @@ import { createDatabase, END_OTHER_SESSIONS } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import type { HttpResponse } from '../support/http';
-import { lockWaits } from '../support/lock-waits';
 import { createPatientDatabase } from '../support/patience';
 import { until } from '../support/until';
 import { expectUnavailable, isOutcomeUnknown } from './support/expect-unavailable';
@@ -55,19 +54,6 @@ describe('a database that responds but cannot do everything', () => {
     await impatient.close();
     expect((await app.get('/v1/pets?limit=100')).text).not.toContain('locked');
     expect((await app.post('/v1/store/orders', order)).status).toBe(201);
-  });
-
-  it('creations that wait for those before them are 503 after DATABASE_POOL_WAIT_MS', async () => {
-    const { key } = app;
-    const impatient = await startApp({ databasePoolWaitMs: 500 }, { beside: app });
-    await whileLocked('pets', async () => {
-      const first = impatient.post('/v1/pets', aNewPet(), { key });
-      await until(async () => (await lockWaits(app.database)).length > 0);
-      const second = impatient.post('/v1/pets', aNewPet(), { key });
-      expect(await Promise.race([first.then(() => 'first'), second.then(() => 'second')])).toBe('second');
-      for (const response of await Promise.all([first, second])) expectUnavailable(response);
-    });
-    await impatient.close();
   });
 
   it('made-up keys with a lookup that hangs leave connections for cached keys; they are 401 when it ends', async () => {

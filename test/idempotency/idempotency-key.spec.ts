@@ -67,14 +67,6 @@ describe('an Idempotency-Key', () => {
     expectReplay(await post('/v1/pets', key, '{"name":"one","categoryId":1}'), first);
   });
 
-  it('is the same for every spelling of the URL', async () => {
-    const key = newKey();
-    const first = await addPet(key, 'spelt');
-    for (const path of ['/v1/%70ets', '/v1/pets?x=1', '/v1/pets#a', `${app.url}/v1/pets`]) {
-      expectReplay(await post(path, key, aNewPet({ name: 'spelt' })), first);
-    }
-  });
-
   it('20 concurrent requests do the work once: one gets 201, the others the same 201 or 409 with Retry-After', async () => {
     const key = newKey();
     const responses = await Promise.all(Array.from({ length: 20 }, () => addPet(key, 'concurrent')));

@@ -33,16 +33,6 @@ describe('POST /v1/pets/batch (createPets)', () => {
     expect(Number(headers['x-ratelimit-limit']) - Number(headers['x-ratelimit-remaining'])).toBe(1);
   });
 
-  it('201 has neither Location nor ETag, because a batch is not a resource', async () => {
-    const { status, headers } = await add(items(1));
-    expect(status).toBe(201);
-    expect([headers['location'], headers['etag'], headers['cache-control']]).toEqual([
-      undefined,
-      undefined,
-      'no-store',
-    ]);
-  });
-
   it('400 names each invalid item by its index, and creates none', async () => {
     const sent = items(MANY).map((item, at) => (at === 7 ? { ...item, name: '', status: 'lost' } : item));
     sent[99] = { name: 'Rex' };
@@ -54,11 +44,6 @@ describe('POST /v1/pets/batch (createPets)', () => {
     expect(await countPets()).toBe(0);
   });
 
-  it('400 has one mistake for 101 invalid items', async () => {
-    const { json } = await add(Array.from({ length: MANY + 1 }, Object));
-    expect(json.message).toBe('items must be a list of 1 to 100 JSON objects.');
-  });
-
   it('400 names an item that is not an object by its index', async () => {
     const { json } = await add([...items(1), null, 5, {}]);
     expect(json.message).toMatch(
@@ -66,27 +51,11 @@ describe('POST /v1/pets/batch (createPets)', () => {
     );
   });
 
-  it('413 for a body larger than BODY_LIMIT_BYTES, also of 100 valid animals', async () => {
-    const large = items(MANY).map((item) => ({ ...item, name: '🐶'.repeat(255) }));
-    expectError(await add(large), 413, 'payload_too_large');
-    expect(await add(large.slice(0, 50))).toMatchObject({ status: 201 });
-  });
-
-  it('keeps exact values, ignores unknown members, and names them with handling=strict', async () => {
-    const item = '{"id":7,"name":" Zoë ","categoryId":9007199254740993,"status":"sold"}';
-    const { text } = await app.post(PATH, `{"items":[${item}]}`);
-    expect(text).toMatch(/^\[\{"id":\d+,"name":" Zoë ","categoryId":9007199254740993,"status":"sold"\}\]$/);
-    const strict = await app.post(PATH, `{"items":[${item}]}`, { headers: { prefer: 'handling=strict' } });
+  it('400 names an unknown member of an item with handling=strict', async () => {
+    const options = { headers: { prefer: 'handling=strict' } };
+    const strict = await app.post(PATH, { items: [{ ...aNewPet(), id: 7 }] }, options);
     expectError(strict, 400, 'validation_failed');
     expect(strict.json.message).toContain('items.0.id');
-  });
-
-  it('creates none if the database rejects one', async () => {
-    await app.database.query(`ALTER TABLE pets ADD CONSTRAINT no_bad CHECK (name <> 'bad')`);
-    const rejected = await add([...items(3), aNewPet({ name: 'bad' })]);
-    await app.database.query('ALTER TABLE pets DROP CONSTRAINT no_bad');
-    expectError(rejected, 500, 'internal_error');
-    expect(await countPets()).toBe(0);
   });
 
   // The last one, because listeners stay.
