@@ -1,4 +1,5 @@
 import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
 
 const ABSOLUTE = 'https://api.example.com/store/v1';
 
@@ -62,8 +63,14 @@ describe('the guide at the service', () => {
     for (const link of links) expect(await app.get(link, { key: '' })).toMatchObject({ status: 200 });
   });
 
-  it('stays if DOCS_ENABLED=false, without links to what is off; its address is that of PUBLIC_BASE_URL', async () => {
+  it('stays if DOCS_ENABLED=false, as the document does, without links to what is off, which is 404; its address is that of PUBLIC_BASE_URL', async () => {
     const other = await startApp({ docsEnabled: false, publicBaseUrl: ABSOLUTE }, { beside: app });
+    for (const path of ['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/docs/slim-document.js'])
+      expectError(await other.get(path, { key: '' }), 404, 'route_not_found');
+    for (const path of ['/openapi.yaml', '/guide/errors']) {
+      const { status, text } = await other.get(path, { key: '' });
+      expect([path, status, /href="[^"]*\/docs"/.test(text)]).toEqual([path, 200, false]);
+    }
     const page = await other.get('/guide', { key: '' });
     expect([page.status, linksIn(page.text).filter((link) => /docs|^\.\/$/.test(link))]).toEqual([200, []]);
     const { externalDocs } = (await other.get('/openapi.json')).json;

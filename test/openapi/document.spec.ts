@@ -221,16 +221,4 @@ describe('Swagger UI', () => {
     const { status, text } = await app.get('/docs/swagger-ui.css', { ...without, headers });
     expect({ status, length: text.length }).toEqual({ status: 200, length: whole.text.length });
   });
-
-  it('DOCS_ENABLED=false: 404 route_not_found; the documents and the guide are still served', async () => {
-    const other = await startApp({ docsEnabled: false }, { beside: app });
-    for (const path of ['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/docs/slim-document.js']) {
-      expectError(await other.get(path, without), 404, 'route_not_found');
-    }
-    for (const path of ['/openapi.json', '/openapi.yaml', '/guide', '/guide/errors']) {
-      const { status, text } = await other.get(path, without);
-      expect([path, status, /href="[^"]*\/docs"/.test(text)]).toEqual([path, 200, false]);
-    }
-    await other.close();
-  });
 });
