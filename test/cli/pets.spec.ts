@@ -156,16 +156,6 @@ describe('pets export and pets import', () => {
     expect(await rowsOf(database)).toEqual([]);
   });
 
-  it('imports nothing if only the last line of 50,001 is bad', async () => {
-    const text = `${'{"name":"Rex","categoryId":1}\n'.repeat(50_000)}{"name":"Rex"}`;
-    expect(await read('last.jsonl', text)).toMatchObject({
-      status: 1,
-      out: expect.stringMatching(/^line 50001: categoryId/),
-    });
-    expect(await rowsOf(database)).toEqual([]);
-    expect(await database.query(`SELECT FROM audit_entries WHERE command = 'pets import'`)).toEqual([]);
-  });
-
   it('imports standard input by its descriptor: a socket cannot be opened again, nor a pipe of another user', () => {
     const args = ['-r', './test/support/typescript.cjs', '-e', `require('./src/cli/main')`, '--', ''];
     const { stdout, stderr } = spawnSync(process.execPath, [...args, 'pets', 'import', '-', '--format=csv'], {
