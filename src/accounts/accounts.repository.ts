@@ -158,7 +158,6 @@ export class AccountsRepository {
     return String(identifiers[0]?.['id']);
   }
 
-  /** Returns addresses and CIDR blocks in one form: equal ones are one. */
   async normalAddresses(given: readonly string[], manager: EntityManager): Promise<string[]> {
     const rows = await this.sql.rows<{ address: string }>(NORMAL_ADDRESSES, [given], manager);
     return rows.map(({ address }) => address);

@@ -86,7 +86,6 @@ export const READ: Statement = {
     ORDER BY id`,
 };
 
-/** The age of the oldest event that readers do not see. */
 const HIDDEN = `
   SELECT extract(epoch FROM clock_timestamp() - created_at)::float8 AS seconds
   FROM events WHERE id >= ${END} ORDER BY id LIMIT 1`;

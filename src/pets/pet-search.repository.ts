@@ -149,13 +149,11 @@ export class PetSearchRepository {
     return row?.text.split(' ').filter((word) => word !== '') ?? [];
   }
 
-  /** Counts the words of each range, up to a bound. */
   async sizesOf(ranges: readonly WordRange[]): Promise<number[]> {
     const bounds = [ranges.map(({ from }) => from), ranges.map(({ to }) => to)];
     return (await this.sql.rows<{ size: number }>(SIZES, bounds)).map(({ size }) => size);
   }
 
-  /** True if a category has at most MAX_READ animals. */
   async isSmall(categoryId: bigint): Promise<boolean> {
     return (await this.sql.rows<{ isSmall: boolean }>(IS_SMALL, [categoryId]))[0]?.isSmall === true;
   }
@@ -181,7 +179,6 @@ export class PetSearchRepository {
     return { found, isCut: read.length < rows.length };
   }
 
-  /** Reads the animals of a category that has few. Without a text: their names are too long to compare all of them. */
   readCategory(
     id: bigint,
     status: readonly PetStatus[] | undefined,
@@ -189,7 +186,6 @@ export class PetSearchRepository {
     return this.sql.rows(READ_CATEGORY, [id, status, MAX_COMPARED_OF_CATEGORY]);
   }
 
-  /** Counts the words of a range after a place, up to `most` and one more. */
   async count({ to }: WordRange, { word, size, id }: Place, most: number): Promise<number> {
     return (await this.sql.rows<{ count: number }>(COUNT, [to, word, size, id, most]))[0]?.count ?? 0;
   }

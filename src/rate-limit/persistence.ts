@@ -50,7 +50,6 @@ export class Persistence extends PeriodicWork {
     await Promise.race([leave(), limit]);
   }
 
-  /** Writes the changes, and reads the bans. */
   override async run(): Promise<void> {
     this.runs += 1;
     const isRound = this.runs % RUNS_PER_ROUND === 0 && !this.isStopping;

@@ -16,7 +16,6 @@ export const SET_BY: Readonly<Record<OrderStatus, 'buyer' | 'staff'>> = {
 /** The statuses of an order that holds its animal. */
 export const OPEN_STATUSES: readonly OrderStatus[] = ['placed', 'approved'];
 
-/** Each status with the statuses that may precede it. */
 export const ORDER_STATUSES_BEFORE: Readonly<Record<OrderStatus, readonly OrderStatus[]>> = {
   placed: [],
   approved: ['placed'],

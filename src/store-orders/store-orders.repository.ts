@@ -143,7 +143,6 @@ export class StoreOrdersRepository {
     await this.within(transaction).update({ id }, change);
   }
 
-  /** True if an order of the animal is neither delivered nor cancelled. */
   hasOpenOrder(petId: bigint, transaction: EntityManager): Promise<boolean> {
     return this.within(transaction).existsBy({ petId, status: In(OPEN_STATUSES) });
   }

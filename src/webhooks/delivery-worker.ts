@@ -80,7 +80,6 @@ export class DeliveryWorker extends PeriodicWork {
     this.gauge('_oldest_event_seconds', 'Age of the oldest event of these webhooks.', 'seconds', registry);
   }
 
-  /** Begins the deliveries that are due. */
   override async run(): Promise<void> {
     while (await this.begin()) await this.statements.run(() => this.webhooks.wake());
     await this.statements.run(() => this.attempts.flush());

@@ -46,7 +46,6 @@ const REASONS: readonly (readonly [codes: RegExp, reason: string])[] = [
   [/CERT|^INVALID|^PATH/, 'The certificate is invalid.'],
 ];
 
-/** Errors of this machine. */
 const NO_NAME_SERVER = 'ENAMESERVER';
 const OWN_ERRORS = new RegExp(`^(EMFILE|ENFILE|ENOBUFS|ENOMEM|${NO_NAME_SERVER})$`);
 const OWN_FAILURE = 'The service has no name server, open files or memory. It retries.';

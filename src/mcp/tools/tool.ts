@@ -54,7 +54,6 @@ const CURSOR_TEXT =
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 type Method = (typeof METHODS)[number];
 
-/** Makes one tool of each operation of an OpenAPI document. */
 export function toolsOf({ paths, components }: ApiDocument): Tool[] {
   const schemas = components?.schemas ?? {};
   return Object.entries(paths).flatMap(([path, item]) =>

@@ -22,7 +22,6 @@ export type Config = ConfigOf<typeof settings> & {
 /** Returns the address of the service: the base URL without its `/v1`. */
 export const siteOf = (baseUrl: string): string => baseUrl.replace(/\/v1$/, '');
 
-/** Injection token of the `Config`. */
 export const CONFIG = Symbol('CONFIG');
 
 /** Marks the environment of the workers of this service: managers of processes use node:cluster, too. */

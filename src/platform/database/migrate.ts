@@ -277,7 +277,6 @@ async function explainFailure(
   }
 }
 
-/** Returns the message of an error for a sentence. */
 export function firstLine(error: unknown): string {
   return String(error instanceof Error ? error.message : error).replace(/\n.*/s, '');
 }

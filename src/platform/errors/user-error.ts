@@ -6,7 +6,6 @@ export function codeOf(error: unknown): string {
   return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
 }
 
-/** Explains why standard output cannot be written. */
 export function outputError({ message }: Error): UserError {
   return new UserError(
     `Standard output cannot be written (${message}). Free space on its disk, or restart its reader.`,
