@@ -44,19 +44,6 @@ describe('a folder without a database', () => {
   });
 });
 
-it('a database of db migrate is not reverted while a service uses the embedded server, and is when it has stopped', async () => {
-  const folder = dataFolder();
-  const environment = { DATA_DIR: folder.path };
-  expect(await runCli(['db', 'migrate'], environment)).toMatchObject({ status: 0 });
-  expect(await runCli(['keys', 'list', '--json'], environment)).toMatchObject({ status: 0, out: '[]\n' });
-  const service = await startHere(environment);
-  const revert = () => runCli(['db', 'revert', '--yes'], environment);
-  expect(await revert()).toMatchObject({ status: 1, all: IN_USE });
-  await service.stop();
-  expect(await revert()).toMatchObject({ status: 0, out: expect.stringMatching(/^Reverted /) });
-  folder.remove();
-});
-
 describe('with DATABASE_URL', () => {
   let database: TestDatabase;
   beforeEach(async () => {
