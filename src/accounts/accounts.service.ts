@@ -100,16 +100,9 @@ export class AccountsService {
   /** Makes the keys of an account invalid, or valid again, within 5 s. @returns false if they are already */
   setDisabled(name: string, isDisabled: boolean, by?: Maker): Promise<boolean> {
     const command = isDisabled ? 'accounts disable' : 'accounts enable';
-    return this.change(
-      command,
-      name,
-      '',
-      ({ disabledAt }) =>
-        (disabledAt !== null) !== isDisabled && {
-          disabledAt: isDisabled ? new Date(this.clock.now()) : null,
-        },
-      by,
-    );
+    const valuesOf = ({ disabledAt }: AccountEntity) =>
+      (disabledAt !== null) !== isDisabled && { disabledAt: isDisabled ? new Date(this.clock.now()) : null };
+    return this.change(command, name, '', valuesOf, by);
   }
 
   /** Changes an account and records it in one transaction. @param valuesOf returns false if there is nothing to change */

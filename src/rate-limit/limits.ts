@@ -31,10 +31,7 @@ export class Limits {
   }
 
   /** Returns the windows that all instances share, and the strikes of the key. */
-  look(owner: string, limits: OwnerLimits, keyId = ''): Promise<Standing> {
-    return Promise.resolve(this.store.look(owner, limits)).then((found) => ({
-      ...found,
-      ...this.bans.standing(keyId),
-    }));
+  async look(owner: string, limits: OwnerLimits, keyId = ''): Promise<Standing> {
+    return { ...(await this.store.look(owner, limits)), ...this.bans.standing(keyId) };
   }
 }
