@@ -232,9 +232,8 @@ export class WebhooksService {
   ): Promise<WebhookValues> {
     const { events, last } = await this.events.read(webhook.position, 1, webhook, transaction);
     const position = events.length > 0 ? webhook.position : last;
-    const [oldest] = (
-      await this.events.read(position, 1, { types, accountId: webhook.accountId }, transaction)
-    ).events;
+    const { accountId } = webhook;
+    const [oldest] = (await this.events.read(position, 1, { types, accountId }, transaction)).events;
     return { position, isIdle: false, waitingSince: oldest?.createdAt ?? null };
   }
 

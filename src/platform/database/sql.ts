@@ -134,7 +134,11 @@ export class Sql {
   async ping(check: () => Promise<void>): Promise<void> {
     try {
       await this.pings.read('ping', async () => {
-        await this.rows(PING, [0]).catch((error) => this.pingAgain(error));
+        // One lost connection says nothing of the database: after a failover, some lead to the old primary.
+        await this.rows(PING, [0]).catch((error: unknown) => {
+          if (isQueryTimeout(error)) throw error;
+          return this.rows(PING, [0]);
+        });
         if (performance.now() - this.checkedAt < CHECK_INTERVAL_MS) return;
         await check();
         this.checkedAt = performance.now();
@@ -143,12 +147,6 @@ export class Sql {
       // Every error of the database is 503; the log has its cause.
       throw Object.assign(platformErrors.service_unavailable(), { cause });
     }
-  }
-
-  /** One lost connection says nothing of the database: after a failover, some lead to the old primary. */
-  private pingAgain(error: unknown): Promise<unknown> {
-    if (isQueryTimeout(error)) throw error;
-    return this.rows(PING, [0]);
   }
 
   private run(
