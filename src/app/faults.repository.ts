@@ -20,7 +20,7 @@ const FIND_FAULTS = `
   FROM store JOIN pg_rewrite ON ev_class = store.oid WHERE is_instead AND ev_enabled <> 'D'
   UNION ALL
   SELECT statement FROM unnest($1::text[]) AS statement WHERE NOT EXISTS (
-    SELECT FROM pg_trigger WHERE tgname = lower(substring(statement FROM 'TRIGGER (\\w+)'))
+    SELECT FROM pg_trigger WHERE tgname = substring(statement FROM 'TRIGGER (\\w+)')
       AND tgrelid = to_regclass(substring(statement FROM ' ON (\\w+)')))`;
 
 /** @throws UserError if changes would lack their events, or foreign keys would not be checked */

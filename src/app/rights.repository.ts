@@ -15,6 +15,8 @@ const OTHER_ROLES = `
     UNION ALL SELECT proowner, proname, grantee, privilege_type
     FROM pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner)))
     WHERE pronamespace = quote_ident(current_schema())::regnamespace AND prosecdef AND prorettype = 'trigger'::regtype
+    UNION ALL SELECT nspowner, nspname, grantee, privilege_type FROM pg_namespace, aclexplode(nspacl)
+    WHERE nspname = current_schema()
     UNION ALL SELECT relowner, 'all', pg_roles.oid, CASE rolname WHEN 'pg_read_all_data' THEN 'SELECT' ELSE 'UPDATE' END
     FROM pg_class, pg_roles
     WHERE pg_class.oid = 'migrations'::regclass AND rolname IN ('pg_read_all_data', 'pg_write_all_data')

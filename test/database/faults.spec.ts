@@ -3,7 +3,8 @@ import { poolOf } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
 import { END_OTHER_SESSIONS } from '../support/database';
 import { aNewPet } from '../support/factories';
-import { rejectionOf } from '../support/start';
+import { send } from '../support/http';
+import { rejectionOf, startHere } from '../support/start';
 import { holdMeasuredTime, pass } from '../support/timers';
 import { until } from '../support/until';
 
@@ -14,7 +15,7 @@ const FAULTS: Readonly<Record<string, string>> = {
   'ALTER TABLE accounts DISABLE TRIGGER ALL': 'ALTER TABLE accounts ENABLE TRIGGER ALL',
   'CREATE RULE quiet AS ON DELETE TO pets DO INSTEAD NOTHING': 'DROP RULE quiet ON pets',
   'DROP TRIGGER record_insert ON pets':
-    'CREATE TRIGGER record_INSERT AFTER INSERT ON pets REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION record_pet_events()',
+    'CREATE TRIGGER record_insert AFTER INSERT ON pets REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION record_pet_events()',
 };
 
 describe('a database that confirms changes without their events or checks', () => {
@@ -71,6 +72,18 @@ describe('a database that confirms changes without their events or checks', () =
       await administer(`${changed} RESET session_replication_role`);
     },
   );
+
+  it('is not one with the lower case of another language', async () => {
+    await administer(
+      "CREATE DATABASE turkish TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'tr' OWNER app",
+    );
+    const address = new URL(app.database.directUrl);
+    address.pathname = 'turkish';
+    const { url, stop } = await startHere({ DATABASE_URL: address.href });
+    expect((await send(url, 'GET', '/readyz')).status).toBe(200);
+    await stop();
+    await administer('DROP DATABASE turkish');
+  });
 
   it('is an error if a policy would hide rows', async () => {
     const hide = (table: string) =>

@@ -61,7 +61,9 @@ describe('the database of another program', () => {
   });
 
   it('is not one with only extensions of PostgreSQL, other schemas, or reverted migrations', async () => {
-    await database.administer('CREATE EXTENSION pg_buffercache; CREATE SCHEMA other CREATE TABLE pets ()');
+    await database.administer(
+      'CREATE EXTENSION pg_buffercache; CREATE TYPE pair AS (a int); CREATE SCHEMA other CREATE TABLE pets ()',
+    );
     const config = schemaConfig(database.url);
     await Promise.all([migrate(config), migrate(config)]);
     for (const { name } of migrations.toReversed()) expect(await revert(config)).toEqual([name]);

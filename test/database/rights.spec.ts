@@ -25,6 +25,7 @@ const CHANGING = {
   extension: 'GRANT DELETE ON journal TO extension',
   lists: 'GRANT TRUNCATE ON migrations TO lists',
   members: 'GRANT columns TO members',
+  namers: 'GRANT CREATE ON SCHEMA public TO namers',
   numbers: 'GRANT UPDATE ON SEQUENCE pets_id_seq TO numbers',
   recorders: 'GRANT EXECUTE ON FUNCTION record_pet_events TO recorders',
   triggers: 'GRANT TRIGGER ON pets TO triggers',

@@ -23,6 +23,7 @@ const OTHERS = {
   client_encoding: 'LATIN1',
   synchronous_commit: 'off',
   idle_session_timeout: '5000',
+  'animal_store.events': 'off',
 };
 type Case = readonly [place: string, settings: Readonly<Record<string, string>>];
 const CASES: readonly Case[] = [
@@ -106,7 +107,8 @@ describe('a session has the settings of the service', () => {
     ]);
     expect(updates.map(({ status }) => status)).toEqual(updates.map(() => 200));
     expect((await app.get('/v1/events')).status).toBe(200);
-    for (const [name, value] of Object.entries({ synchronous_commit: 'on', idle_session_timeout: '0' }))
+    const shown = { synchronous_commit: 'on', idle_session_timeout: '0', 'animal_store.events': 'on' };
+    for (const [name, value] of Object.entries(shown))
       expect((await poolOf(app).query(`SHOW ${name}`)).rows).toEqual([{ [name]: value }]);
     await change(place, ...Object.keys(settings).map((name) => `RESET ${name}`));
   });

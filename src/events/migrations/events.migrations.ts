@@ -130,7 +130,7 @@ const functions = (schema: string) => `
   END $$`;
 
 const recorded = (table: string, recorder: string, event: string, rows: string) =>
-  `CREATE TRIGGER record_${event} AFTER ${event} ON ${table} REFERENCING ${rows} FOR EACH STATEMENT EXECUTE FUNCTION ${recorder}()`;
+  `CREATE TRIGGER record_${event.toLowerCase()} AFTER ${event} ON ${table} REFERENCING ${rows} FOR EACH STATEMENT EXECUTE FUNCTION ${recorder}()`;
 
 /** Without one of them a change has no events. The start and the readiness check look for them. */
 export const EVENT_TRIGGERS = [

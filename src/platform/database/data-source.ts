@@ -43,6 +43,8 @@ const SESSION_SETTINGS = {
   // A policy that hides rows is an error.
   row_security: 'off',
   session_replication_role: 'origin',
+  // What a restore switches off for its transaction.
+  'animal_store.events': 'on',
   synchronous_commit: 'on',
   statement_timeout: String(STATEMENT_TIMEOUT_MS),
   lock_timeout: '2000',

@@ -29,7 +29,7 @@ const FOUND = `
          quote_ident(current_schema()) AS target,
          (SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = to_regclass('migrations')) AS present,
          ARRAY(SELECT relname::text FROM pg_class
-               WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind NOT IN ('i', 'I', 't')
+               WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind NOT IN ('i', 'I', 't', 'c')
                  AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
                ORDER BY relname LIMIT 3) AS relations`;
 
