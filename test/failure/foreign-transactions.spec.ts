@@ -1,3 +1,4 @@
+import { DataSource, type EntityManager } from 'typeorm';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
 import { createDatabase } from '../support/database';
@@ -69,4 +70,22 @@ describe('behind a pooler that begins transactions of its own', () => {
     const { status, all } = await runCli(['keys', 'create', '--account=acme'], { DATABASE_URL: url });
     expect([status, sentence, all.trim()]).toEqual([1, expect.stringMatching(POOLER), sentence]);
   });
+});
+
+it('returns to a savepoint beside other statements of the transaction', async () => {
+  const app = await startApp();
+  const { manager } = app.nest.get(DataSource);
+  const lost = new Error('lost');
+  const read = (transaction: EntityManager) => transaction.query('SELECT 1');
+  await manager.transaction(async (transaction) => {
+    const inner = transaction.transaction(() => Promise.reject(lost));
+    const reads = (async () => {
+      for (let count = 0; count < 5; count += 1) await read(transaction);
+    })();
+    expect(await Promise.allSettled([inner, reads])).toMatchObject([
+      { reason: lost },
+      { status: 'fulfilled' },
+    ]);
+  });
+  await app.close();
 });

@@ -159,8 +159,6 @@ export class BoundedClient extends Client {
   declare private isReplaced: boolean;
   declare private usedAt: number;
   declare private isLost: boolean;
-  /** The last statement, or its text. */
-  declare private sent: unknown;
 
   constructor(config: BoundedConfig = {}) {
     const { peers = new Peers() } = config;
@@ -194,7 +192,6 @@ export class BoundedClient extends Client {
     };
     const query = (...input: unknown[]): unknown => {
       this.check();
-      [this.sent] = input;
       // Passes the arguments of any overload on.
       // oxlint-disable-next-line typescript/unbound-method
       const result: unknown = Reflect.apply(super.query, this, input);
@@ -214,17 +211,23 @@ export class BoundedClient extends Client {
 
   /** Fails a response with another transaction status than our statements lead to, before the driver returns it. */
   private follow(): void {
-    let [isBegun, hasFailed] = [false, false];
+    let isBegun: boolean | undefined = false;
+    let [hasSavepoint, hasFailed] = [false, false];
     this.connection.on('errorMessage', () => (hasFailed = true));
     this.connection.on('commandComplete', ({ text: tag }: { text: string }) => {
-      const isEnd = tag === COMMIT || (tag === 'ROLLBACK' && !/\bTO\b/i.test(String(this.sent)));
-      isBegun = BEGIN_TAG.test(tag) || (isBegun && !isEnd);
+      if (tag === 'SAVEPOINT') hasSavepoint = true;
+      if (BEGIN_TAG.test(tag)) isBegun = true;
+      // ROLLBACK TO has the same tag: then the status tells.
+      else if (tag === COMMIT || tag === 'ROLLBACK')
+        isBegun = tag !== COMMIT && hasSavepoint ? undefined : false;
     });
     this.connection.on('readyForQuery', ({ status }: { status: string }) => {
       this.usedAt = performance.now();
       // A COMMIT that fails ends its transaction.
       if (hasFailed && status === 'I') isBegun = false;
       hasFailed = false;
+      isBegun ??= status !== 'I';
+      hasSavepoint &&= isBegun;
       if ((status !== 'I') === isBegun) return;
       this.connection.emit('error', new Error(POOLER_FAULT));
       this.connection.stream.destroy();
