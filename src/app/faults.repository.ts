@@ -2,6 +2,11 @@ import { EVENT_TRIGGERS } from '../events';
 import { RESET_REPLICA, unfired } from '../platform/database/database-errors';
 import type { Sql } from '../platform/database/sql';
 
+/** The tables of the store. Those of an extension are its own matter. */
+const TABLES = `accounts api_keys audit_entries deployment event_log events extension_migrations external_key_bans
+  idempotency_keys key_bans key_usage migrations pet_count_changes pet_count_totals pet_counts pet_words pets
+  rate_limit_counters rate_limit_instances rotated_secrets store_orders webhook_attempts webhook_log webhooks`;
+
 /**
  * Lists statements that make the database do what it confirms. A foreign key is a pair of internal triggers. A pooler that
  * begins transactions of its own begins one for the UPDATE.
@@ -9,7 +14,7 @@ import type { Sql } from '../platform/database/sql';
 const FIND_FAULTS = `
   WITH tried AS (UPDATE migrations SET name = name WHERE false), store AS (
     SELECT c.oid, c.oid::regclass AS name FROM pg_class c JOIN pg_class m USING (relnamespace)
-    WHERE m.oid = to_regclass('migrations') AND c.relkind IN ('r', 'p')
+    WHERE m.oid = to_regclass('migrations') AND c.relname = ANY (regexp_split_to_array('${TABLES}', '\\s+'))
   )
   SELECT '${RESET_REPLICA}' AS fix WHERE current_setting('session_replication_role') = 'replica'
   UNION ALL
@@ -18,6 +23,8 @@ const FIND_FAULTS = `
   UNION ALL
   SELECT format('DROP RULE %I ON %s', rulename, name)
   FROM store JOIN pg_rewrite ON ev_class = store.oid WHERE is_instead AND ev_enabled <> 'D'
+  UNION ALL
+  SELECT format('ALTER TABLE %s DISABLE ROW LEVEL SECURITY', name) FROM store WHERE row_security_active(oid)
   UNION ALL
   SELECT statement FROM unnest($1::text[]) AS statement WHERE NOT EXISTS (
     SELECT FROM pg_trigger WHERE tgname = substring(statement FROM 'TRIGGER (\\w+)')

@@ -31,8 +31,9 @@ const DRIVER_SENTENCES: readonly (readonly [string, string])[] = [
 /** Codes of Node.js and OpenSSL for a TLS connection that fails. */
 const TLS_CODE = /CERT|SIGNATURE|INVALID|^ERR_(SSL|TLS|OSSL)/;
 
-/** Codes of a server that has no such function, or does not run it, as a hosted one may. */
-const REFUSED_FUNCTION = /^(0A000|42883|55000)$/;
+/** Codes of a server that does not run a function, as a hosted one may, and the name of one that it does not have. */
+const REFUSED = /^(0A000|55000)$/;
+const MISSING = /\b(pg_\w+|set_config)\(/;
 
 /** Explains an error to the operator in one sentence; an unexpected error keeps its stack trace. */
 export function userMessage(error: unknown): string {
@@ -41,7 +42,7 @@ export function userMessage(error: unknown): string {
   if (!types.isNativeError(error)) return String(error);
   const sentence = codeOf(error) === '42501' ? missingRight(error.message) : SENTENCES[codeOf(error)];
   if (sentence !== undefined) return sentence;
-  if (REFUSED_FUNCTION.test(codeOf(error)))
+  if (REFUSED.test(codeOf(error)) || (codeOf(error) === '42883' && MISSING.test(error.message)))
     return `The server in DATABASE_URL lacks or refuses a function that Animal Store needs (${error.message}): enable it, or use another server.`;
   if ('syscall' in error && error.syscall === 'uv_cwd')
     return 'The working directory does not exist any more: change to another one.';

@@ -32,7 +32,7 @@ export class PetHolds {
   add(hold: PetHold): void {
     if (!Object.hasOwn(FORBIDDEN, hold.forbids))
       throw new UserError(
-        `A hold forbids ${hold.forbids}, which is none of ${Object.keys(FORBIDDEN).join(', ')}.`,
+        `A hold forbids ${hold.forbids}, which is unknown: use ${Object.keys(FORBIDDEN).join(' or ')}.`,
       );
     this.holds.push(hold);
   }

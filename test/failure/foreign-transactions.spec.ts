@@ -72,7 +72,7 @@ describe('behind a pooler that begins transactions of its own', () => {
   });
 });
 
-it('returns to a savepoint beside other statements of the transaction', async () => {
+it('a transaction returns to a savepoint while its other statements run', async () => {
   const app = await startApp();
   const { manager } = app.nest.get(DataSource);
   const lost = new Error('lost');

@@ -44,7 +44,7 @@ describe('a hold of a module', () => {
     const modules = [holding(409, 'orders' as never)];
     const database = await createDatabase();
     await expect(startApp({}, { modules, database })).rejects.toThrow(
-      'A hold forbids orders, which is none of removal, change, order.',
+      'A hold forbids orders, which is unknown: use removal or change or order.',
     );
     await database.drop();
   });

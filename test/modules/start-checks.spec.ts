@@ -151,11 +151,11 @@ describe('the start fails with one sentence for', () => {
     ['has two definitions', { name: 'one', errors: [...errorOf('own_code'), ...errorOf('own_code', 410)] }],
     ['has the status 200: use one from 400 to 599', { name: 'odd', errors: errorOf('odd_code', 200) }],
     [
-      'is on updateOrdr, which is none of getKey, listPets, ',
+      'is on updateOrdr, which is unknown: use one of getKey, listPets, ',
       { name: 'one', errors: errorOf('own_code', 409, ['getPet', 'updateOrdr']) },
     ],
     [
-      'is on every bodies, which is none of every operation, every body, ',
+      'is on every bodies, which is unknown: use one of every operation, every body, ',
       { name: 'one', errors: errorOf('own_code', 409, 'every bodies' as never) },
     ],
   ])('an error code that %s', async (problem, extension) => {

@@ -47,8 +47,14 @@ describe('npm start', () => {
   });
 
   const postmaster = join(folder.path, 'pg18', 'postmaster.pid');
-  const postmasterPid = () =>
-    existsSync(postmaster) ? readFileSync(postmaster, 'utf8').split('\n')[0] : undefined;
+  const postmasterPid = () => {
+    try {
+      return readFileSync(postmaster, 'utf8').split('\n')[0];
+    } catch {
+      // The file may go between two looks.
+      return undefined;
+    }
+  };
   afterAll(() => {
     receiver.close();
     folder.remove();

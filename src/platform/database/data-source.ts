@@ -40,11 +40,7 @@ const SESSION_SETTINGS = {
   array_nulls: 'on',
   transform_null_equals: 'off',
   default_transaction_isolation: 'read committed',
-  // A policy that hides rows is an error.
-  row_security: 'off',
   session_replication_role: 'origin',
-  // What a restore switches off for its transaction.
-  'animal_store.events': 'on',
   synchronous_commit: 'on',
   statement_timeout: String(STATEMENT_TIMEOUT_MS),
   lock_timeout: '2000',
@@ -62,8 +58,9 @@ const lacking = (present: string): string => `
   WHERE name NOT IN ('synchronous_commit', 'session_replication_role')
     OR ${present} NOT IN ('on', 'remote_apply', 'origin')`;
 
+/** A restore switches events off for its transaction. */
 const SET_SESSION = `
-  SELECT set_config(name, value, false) FROM (${lacking('current_setting(name)')}) AS lacking`;
+  SELECT set_config('animal_store.events', 'on', false), set_config(name, value, false) FROM (${lacking('current_setting(name)')}) AS lacking`;
 
 /** Sets the same for the role: a pooler gives each transaction another session. A role may lack the privilege. */
 export const SET_ROLE = `

@@ -170,8 +170,5 @@ export function missingRight(message: string): string {
   if (kind !== '' && !(kind in RIGHTS))
     return `The user in DATABASE_URL lacks a right (${message}): grant it to this user.`;
   const grant = kind in RIGHTS && `GRANT ${RIGHTS[kind]} ON ${kind.toUpperCase()} ${name} TO it`;
-  const advice = /row-level security/.test(message)
-    ? 'disable that'
-    : 'make it the owner of the schema and of all tables';
-  return `The user in DATABASE_URL may not create tables or use one (${message}): ${grant || advice}.`;
+  return `The user in DATABASE_URL may not create tables or use one (${message}): ${grant || 'make it the owner of the schema and of all tables'}.`;
 }

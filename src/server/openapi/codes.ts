@@ -84,7 +84,7 @@ function mistakeIn(
 ) {
   const known: readonly string[] = typeof on === 'string' ? Object.keys(KINDS) : ids;
   const unknown = [on].flat().find((each) => !known.includes(each));
-  if (unknown !== undefined) return `is on ${unknown}, which is none of ${known.join(', ')}`;
+  if (unknown !== undefined) return `is on ${unknown}, which is unknown: use one of ${known.join(', ')}`;
   if (!FORM.test(code)) return 'is invalid: use words of a to z joined by "_", at most 64 characters';
   if (!/^[45]\d\d$/.test(String(status))) return `has the status ${status}: use one from 400 to 599`;
   if (status === other.status && when === other.when) return undefined;
