@@ -1,7 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { baseUrl, boolean, cidrs, integer, oneOf, optional, origins, path } from './parsers';
-import { text, urlOf } from './parsers';
-import type { Parser } from './parsers';
+import { type Parser, text, urlOf } from './parsers';
 
 /** One environment variable. `.env.example` and `docs/settings.md` are written from these facts. */
 export interface Setting<T> {
@@ -100,13 +99,9 @@ const databaseUrl: Parser<string> = (value) => {
   return String(used) === String(searchParams) ? url : `${url.replace(/\?.*/s, '')}?${String(used)}`;
 };
 
-/** Behind the host: a database number or none. The client reads parameters as options. */
-const REDIS_URL = /^\w+:\/\/[^/?#]*(\/\d{0,9})?$/;
-
-const redisServerUrl = serverUrlOf('redis', 'rediss');
-
+/** Accepts a database number or none behind the host. The client reads parameters as options. */
 const redisUrl: Parser<string> = (value) => {
-  if (REDIS_URL.test(redisServerUrl(value))) return value;
+  if (/^\w+:\/\/[^/?#]*(\/\d{0,9})?$/.test(serverUrlOf('redis', 'rediss')(value))) return value;
   throw new Error('may have a database number such as /1 as its path, and no query');
 };
 
@@ -116,8 +111,6 @@ const MAX_WORKERS = 64;
 const workers: Parser<number> = (value) =>
   value === 'auto' ? Math.min(availableParallelism(), MAX_WORKERS) : integer(1, MAX_WORKERS)(value);
 const milliseconds = integer(1, 600_000);
-/** The strikes of five minutes, at one a second. */
-const MAX_STRIKES = 300;
 
 /** Every setting of the service. After a change run `npm run -s settings`. */
 export const settings = {
@@ -249,7 +242,7 @@ export const settings = {
   ),
   rateLimitBanAfter: setting(
     'RATE_LIMIT_BAN_AFTER=100',
-    integer(0, MAX_STRIKES),
+    integer(0, 300),
     'Number of strikes (429 responses, at most one per second) within five minutes that bans a key, at most 300; `0`: no bans. With 6 or less a client that waits may be banned.',
   ),
   rateLimitBanSeconds: setting(
