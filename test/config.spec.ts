@@ -244,7 +244,7 @@ describe('a URL with a password', () => {
     'postgresql://shop:p%40ss%2Fw%3Ard%231@db/shop',
     'postgresql://shop:p@ss@db/shop',
     'postgresql://shop@db/shop?application_name=a%40b',
-    'postgresql:///shop?user=a%40b&host=/run/postgresql',
+    'postgresql:///shop?user=a%40b&host=%2Frun%2Fpostgresql',
     'postgresql://shop:a%20b@[::1]:5432/shop?sslmode=verify-full',
   ])('%s is valid', (url) => expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url));
 });

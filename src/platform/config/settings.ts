@@ -56,16 +56,17 @@ function serverUrlOf(...schemes: readonly string[]): Parser<string> {
 /** The parameters, some with their values, that node-postgres applies, or that ask for what the service does anyway. */
 const SUPPORTED = new RegExp(
   `^(${[
-    'user|password|host|port|options|application_name|fallback_application_name|client_encoding|replication=false',
-    'ssl|sslcert|sslkey|sslrootcert|sslmode=(disable|allow|prefer|require|verify-ca|verify-full|no-verify)',
-    'uselibpqcompat|sslnegotiation=(postgres|direct)|channel_binding=(disable|prefer|require)',
-    'gssencmode=(disable|prefer)|target_session_attrs=(any|read-write|primary)|load_balance_hosts',
-    'connect_timeout|keepalives\\w*|tcp_user_timeout|pgbouncer|connection_limit|pool_timeout|supa|schema=public',
+    'user|password|host|port|options|(fallback_)?application_name|client_encoding|replication=false|schema=public',
+    'ssl(cert|key|rootcert|sni|accept)?|sslmode=(disable|allow|prefer|require|verify-ca|verify-full|no-verify)',
+    'uselibpqcompat|sslnegotiation=(postgres|direct)|channel_binding=(disable|prefer|require)|workaround|supa',
+    'gssencmode=(disable|prefer)|target_session_attrs=(any|read-write|primary|prefer-standby)|load_balance_hosts',
+    '(connect|socket|pool|tcp_user)_timeout|keepalives\\w*|pgbouncer|connection_limit|statement_cache_size',
   ].join('|')})$`,
 );
 
 const VERIFIED = /^(allow|prefer|require|verify-ca)$/;
 const NEEDS_TLS = /\b(sslrootcert=system|sslnegotiation=direct|channel_binding=require)(&|$)/;
+const LIBPQ_WEAK = /^(disable|0|false) |^no-verify sslrootcert$/;
 
 /** Behind the user, where libpq lets the host out. */
 const NO_HOST = /(?<=^\w+:\/\/[^/?]*@)(?=(:\d*)?([/?]|$))/;
@@ -75,28 +76,33 @@ const postgresUrl = serverUrlOf('postgres', 'postgresql');
 /** Accepts the forms of libpq with one host, such as `user:password@/database?host=/folder` of Cloud SQL. */
 const databaseUrl: Parser<string> = (value) => {
   const whole = value.replace(NO_HOST, 'localhost');
-  const { searchParams } = new URL(postgresUrl(whole));
-  postgresUrl(`postgres://host:${searchParams.get('port') ?? ''}`);
-  const used = new URLSearchParams(searchParams);
-  const { PGSSLMODE } = process.env;
-  if (PGSSLMODE && !used.has('sslmode')) used.set('sslmode', PGSSLMODE);
+  const { searchParams: used } = new URL(postgresUrl(whole));
+  postgresUrl(`postgres://host:${used.get('port') ?? ''}`);
+  const modeName = ['sslmode', 'ssl'].find((each) => used.has(each)) ?? 'PGSSLMODE';
+  const mode = used.get(modeName) ?? process.env['PGSSLMODE'] ?? '';
+  if (modeName === 'PGSSLMODE' && mode) used.set('sslmode', mode);
+  const level = used.get('uselibpqcompat') === 'true' && VERIFIED.test(mode) ? 'no-verify' : mode;
   for (const [name, given] of used) {
-    const isTwice = used.getAll(name).length > 1;
-    if (!isTwice && [name, `${name}=${given}`].some((each) => SUPPORTED.test(each))) continue;
-    // Behind an unencoded & it is a part of the password.
-    const shown = given === '' ? 'without a value' : name;
+    const pair = `${name}=${given}`;
+    let problem = 'is not supported';
+    if (LIBPQ_WEAK.test(`${level} ${name}`) && NEEDS_TLS.test(pair))
+      problem = `contradicts ${modeName}=${mode}`;
+    else if (used.getAll(name).some((each) => each !== given)) problem = 'has another value, too';
+    else if (SUPPORTED.test(name) || SUPPORTED.test(pair)) continue;
+    // Behind an unencoded & they are a part of the password.
+    let shown = given === '' ? 'without a value' : name;
+    if (SUPPORTED.source.includes(`|${name}=`)) shown = name === 'sslmode' ? `${modeName}=${mode}` : pair;
     throw new Error(
-      `has the parameter ${shown}${isTwice ? ' twice' : ', which is not supported'}: remove it or correct its value. The form is //USER:PASSWORD@HOST:PORT/DATABASE, with a schema as ?options=-csearch_path%3DNAME; PGSSLMODE is read, too`,
+      `has the parameter ${shown}, which ${problem}: remove it or correct its value. The form is //USER:PASSWORD@HOST:PORT/DATABASE, with a schema as ?options=-csearch_path%3DNAME`,
     );
   }
   // The driver verifies the server with each mode, and has a warning of eight lines for all but one.
-  const isVerified = used.get('uselibpqcompat') !== 'true' && VERIFIED.test(used.get('sslmode') ?? '');
-  if (isVerified || NEEDS_TLS.test(String(used))) used.set('sslmode', 'verify-full');
+  if (VERIFIED.test(level) || (!mode && NEEDS_TLS.test(String(used)))) used.set('sslmode', 'verify-full');
   // Without a file it has the authorities of Node.js.
   if (used.get('sslrootcert') === 'system') used.delete('sslrootcert');
   // It reads this form, and PGHOST with it.
   const url = value.includes('@/') ? value : whole;
-  return String(used) === String(searchParams) ? url : `${url.replace(/\?.*/s, '')}?${String(used)}`;
+  return used.size === 0 ? url : `${url.replace(/\?.*/s, '')}?${String(used)}`;
 };
 
 /** Accepts a database number or none behind the host. The client reads parameters as options. */
