@@ -10,29 +10,43 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { createRequire } from 'node:module';
+import { basename } from 'node:path';
 
 const MARK = 'dist/.built';
 const INSTALL = 'npm ci --include=dev --include=peer --no-legacy-peer-deps';
 const [, , ...args] = process.argv;
 const isConditional = args[0] === '--if-changed';
 
-/** Hashes names and contents. Programs of desktops leave hidden files, which the compiler does not read. */
+/**
+ * Hashes names and contents, also those of linked folders, as the compiler reads them. Programs of desktops leave hidden
+ * files, which it does not read.
+ */
 function hashOfSources() {
   const hash = createHash('sha256');
   const settings = readdirSync('.').filter((name) =>
     /^(package|package-lock|nest-cli|tsconfig.*)\.json$/.test(name),
   );
-  const sources = readdirSync('src', { recursive: true, withFileTypes: true })
-    .filter((entry) => !entry.isDirectory() && !entry.name.startsWith('.'))
-    .map(({ parentPath, name }) => `${parentPath}/${name}`);
+  const sources = readdirSync('src', { recursive: true })
+    .map((name) => `src/${name}`)
+    .filter((path) => !basename(path).startsWith('.') && isFile(path));
   for (const name of [...settings, ...sources].sort((a, b) => (a < b ? -1 : 1))) {
     const content = readFileSync(name);
     hash.update(`${name} ${content.length}\n`).update(content);
   }
   return hash.digest('hex');
+}
+
+/** A link may lead to nothing, or to itself. */
+function isFile(path) {
+  try {
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** Returns the path of a file of a package, or undefined: npm leaves packages out without an error. */
@@ -51,8 +65,11 @@ function obstacle(compiler) {
   try {
     mkdirSync('dist', { recursive: true });
     accessSync('dist', constants.W_OK);
-  } catch ({ code }) {
-    return [`the folder dist cannot be written (${code})`, 'Run npm run build as a user that may write it'];
+    // A build of another user may have left single files. The mark is not rewritten but removed.
+    for (const name of readdirSync('dist', { recursive: true }))
+      if (name.endsWith('.js')) accessSync(`dist/${name}`, constants.W_OK);
+  } catch ({ code, path }) {
+    return [`${path} cannot be written (${code})`, 'Run npm run build as a user that may write it'];
   }
   return [];
 }
@@ -62,10 +79,12 @@ function fail(sentences) {
   process.exit(1);
 }
 
-// The program itself rejects other versions, but an earlier one cannot build it.
-if (Number.parseInt(process.versions.node, 10) < 20)
+// The program itself rejects these versions, too, but some of them cannot build it.
+const { node } = process.versions;
+const [major, minor] = node.split('.').map(Number);
+if (!(major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19)))
   fail(
-    `Animal Store needs Node.js 20.19 or later; this is ${process.versions.node}. Install Node.js 24 from https://nodejs.org.`,
+    `Animal Store needs Node.js 20 (20.19 or later), or 22.12 or later; this is ${node}. Install Node.js 24 from https://nodejs.org.`,
   );
 // With legacy-peer-deps npm leaves NestJS out, and with NODE_ENV=production the compiler.
 if (!find('@nestjs/core/package.json')) fail(`The package @nestjs/core is missing. Run ${INSTALL}.`);

@@ -1,6 +1,7 @@
 /** @jest-environment-options {"ownSources": true} */
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load } from 'js-yaml';
 import { createStore } from '../src/app/store';
@@ -239,5 +240,8 @@ describe('Node.js versions', () => {
     expect(exit).toBe(1);
     expect(message).toMatch(/^Animal Store needs Node\.js .*\n$/);
     expect(message).toContain(`this is ${version}.`);
+    const fake = `--import=data:text/javascript,Object.defineProperty(process.versions,'node',{value:'${version}'})`;
+    const args = [fake, join(__dirname, '..', 'scripts', 'build.mjs'), '--if-changed'];
+    expect(spawnSync(process.execPath, args, { cwd: tmpdir() }).stderr.toString()).toBe(message);
   });
 });

@@ -9,6 +9,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  symlinkSync,
   utimesSync,
   writeFileSync,
 } from 'node:fs';
@@ -146,7 +147,7 @@ describe('npm run cli', () => {
       process.exit(text === 'error' ? 1 : 0);`,
     );
   beforeEach(() => {
-    for (const folder of [dirname(NEST), 'node_modules/@nestjs/core', 'scripts', 'src/cli'])
+    for (const folder of [dirname(NEST), 'node_modules/@nestjs/core', 'scripts', 'src/cli', 'linked'])
       mkdirSync(inProject(folder), { recursive: true });
     cpSync(BUILD, inProject(BUILD));
     writeNest();
@@ -155,6 +156,7 @@ describe('npm run cli', () => {
       unpack(inProject(name), '{}');
     unpack(source, ONE);
     appendFileSync(inProject('src', 'extra.ts'), '');
+    symlinkSync('../linked', inProject('src', 'linked'));
   });
 
   it('builds before the first run, and not again until the source changes', () => {
@@ -175,6 +177,7 @@ describe('npm run cli', () => {
     ['a source file changed', () => unpack(source, 'console.log("two")')],
     ['a source file was removed', () => rmSync(inProject('src', 'extra.ts'))],
     ['a source file was renamed', () => renameSync(inProject('src', 'extra.ts'), inProject('src', 'x.ts'))],
+    ['a file of a linked folder changed', () => appendFileSync(inProject('linked', 'x.ts'), ' ')],
     ['package.json changed', () => unpack(inProject('package.json'), '{ }')],
     ['package-lock.json changed', () => unpack(inProject('package-lock.json'), '{ }')],
     ['tsconfig.json changed', () => unpack(inProject('tsconfig.json'), '{ }')],
@@ -194,6 +197,7 @@ describe('npm run cli', () => {
 
   it.each([
     ['was copied', () => execFileSync('sh', ['-c', 'mv src x; cp -r x src; rm -r x'], { cwd: project })],
+    ['has links to nothing', () => symlinkSync('none', inProject('src', 'none'))],
     ['has files of a desktop', () => writeFileSync(inProject('src', '.DS_Store'), 'x')],
     ['lost its sources', () => rmSync(inProject('src'), { recursive: true })],
     ['lost sources and scripts', () => execFileSync('rm', ['-r', 'src', 'scripts'], { cwd: project })],
@@ -215,9 +219,10 @@ describe('npm run cli', () => {
       const using = 'Using dist, which was built from other sources';
       chmodSync(project, 0o755);
       chmodSync(inProject('dist'), 0o555);
-      const stderr = `${using}: the folder dist cannot be written (EACCES).\n`;
+      const stderr = `${using}: dist cannot be written (EACCES).\n`;
       expect(cliOf(user)).toEqual({ ...SUCCESS, stderr });
-      chmodSync(inProject('dist'), 0o755);
+      for (const name of ['dist', 'dist/cli', 'dist/main.js']) chmodSync(inProject(name), 0o777);
+      expect(cliOf(user)).toEqual({ ...SUCCESS, stderr: stderr.replace('dist c', 'dist/cli/main.js c') });
       rmSync(inProject('node_modules', '@nestjs', 'cli'), { recursive: true });
       expect(cli()).toEqual({ ...SUCCESS, stderr: `${using}: the package @nestjs/cli is missing.\n` });
       rmSync(inProject('dist', '.built'));
