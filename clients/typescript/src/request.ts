@@ -23,14 +23,20 @@ export class Requests {
   private readonly int64Members: ReadonlySet<string>;
   private readonly cache: BodyCache;
   private readonly uncached = uncachedInit();
+  private readonly timeoutMs: number;
   /** The requests that were left after the last response; undefined before the first one. */
   remaining: number | undefined;
 
+  /** @throws TypeError for an invalid address; RangeError for an invalid timeout */
   constructor(private readonly options: AnimalStoreOptions) {
     const { href } = new URL(options.baseUrl, globalThis.location?.href);
     this.baseUrl = href.replace(/\/+$/, '');
     this.int64Members = new Set([...INT64_MEMBERS, ...(options.int64Members ?? [])]);
     this.cache = new BodyCache(options.cachedBodies ?? 0);
+    const { timeoutMs = 30_000 } = options;
+    this.timeoutMs = Math.min(timeoutMs, MAX_TIMER_MS);
+    if (!Number.isInteger(this.timeoutMs) || this.timeoutMs < 0)
+      throw new RangeError(`timeoutMs must be a whole number from 0, or Infinity; it is ${timeoutMs}.`);
   }
 
   /** The address of a path below the base address. */
@@ -87,15 +93,13 @@ export class Requests {
   }
 
   private async attempt(url: URL, init: RequestInit, signal: AbortSignal | undefined): Promise<Received> {
-    const { fetch = globalThis.fetch, timeoutMs = 30_000 } = this.options;
-    const sent = { ...init };
+    const { fetch = globalThis.fetch } = this.options;
+    const sent = { ...init, signal: withTimeout(signal, this.timeoutMs) };
     let response: Response;
     try {
-      const timeout = AbortSignal.timeout(Math.min(timeoutMs, MAX_TIMER_MS));
-      sent.signal = signal ? AbortSignal.any([signal, timeout]) : timeout;
       response = await fetch(url, sent);
     } catch (error) {
-      throw sent.signal && isRequest(url, sent) ? error : foreignSignal(error);
+      throw isRequest(url, sent) ? error : foreignSignal(error);
     }
     const { status, headers } = response;
     this.remaining = integerIn(headers, 'x-ratelimit-remaining') ?? this.remaining;
@@ -128,6 +132,18 @@ function isRequest(url: string | URL, init: RequestInit): boolean {
     return Boolean(new Request(url, init));
   } catch {
     return false;
+  }
+}
+
+function withTimeout(signal: AbortSignal | undefined, timeoutMs: number): AbortSignal {
+  try {
+    const timeout = AbortSignal.timeout(timeoutMs);
+    return signal ? AbortSignal.any([signal, timeout]) : timeout;
+  } catch (cause) {
+    if (signal && !isRequest('http://localhost', { signal })) throw foreignSignal(cause);
+    const message =
+      'AbortSignal.timeout or AbortSignal.any is missing. Use a newer browser, Node.js or jsdom.';
+    throw new UnsentError(message, { cause });
   }
 }
 

@@ -186,15 +186,35 @@ suite('retries', () => {
     const { store, waits } = fakeService([], { fetch });
     await assert.rejects(store.pets.get(1n, { signal: foreign }), { name: 'TypeError', message });
     const { AbortSignal } = globalThis;
-    // Those of jsdom: fetch of Node.js rejects the signal; older ones have no `timeout`.
-    for (const timeout of [() => ({}), undefined]) {
-      globalThis.AbortSignal = { timeout };
-      const call = store.pets.get(1n);
-      globalThis.AbortSignal = AbortSignal;
-      await assert.rejects(call, { name: 'TypeError', message });
-    }
+    // That of jsdom: fetch of Node.js rejects the signal.
+    globalThis.AbortSignal = { timeout: () => ({}) };
+    const call = store.pets.get(1n);
+    globalThis.AbortSignal = AbortSignal;
+    await assert.rejects(call, { name: 'TypeError', message });
+    // It passes as the one of the platform, until it is used.
+    const signal = Object.create(AbortSignal.prototype);
+    await assert.rejects(store.pets.get(1n, { signal, retry: false }), { name: 'TypeError', message });
     assert.deepEqual(waits, []);
   });
+
+  for (const missing of ['timeout', 'any'])
+    test(`do not follow an AbortSignal without ${missing}, which is not called foreign`, async (context) => {
+      const { store, waits } = fakeService([ok(PET)]);
+      const { [missing]: original } = AbortSignal;
+      context.after(() => (AbortSignal[missing] = original));
+      AbortSignal[missing] = undefined;
+      await assert.rejects(store.pets.get(1n, { signal: new AbortController().signal }), {
+        name: 'TypeError',
+        message: 'AbortSignal.timeout or AbortSignal.any is missing. Use a newer browser, Node.js or jsdom.',
+      });
+      assert.deepEqual(waits, []);
+    });
+
+  for (const timeoutMs of [-1, NaN, 10.5, -Infinity])
+    test(`do not follow a timeoutMs of ${timeoutMs}, with which no client is made`, () => {
+      const message = `timeoutMs must be a whole number from 0, or Infinity; it is ${timeoutMs}.`;
+      assert.throws(() => fakeService([], { timeoutMs }), { name: 'RangeError', message });
+    });
 
   test('do not follow a scheme, port or header with which fetch sends nothing', async () => {
     for (const [baseUrl, headers = {}] of [
