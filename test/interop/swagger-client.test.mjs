@@ -24,10 +24,10 @@ suite('swagger-client', () => {
       const { operationId, tags, parameters = [], requestBody } = operation;
       const required = parameters.filter((each) => each.required);
       const values = Object.fromEntries(
-        required.map(({ name, schema }) => [
-          name,
-          schema.example ?? ids[name === 'account' ? 'accounts' : tags[0]],
-        ]),
+        required.map(({ name, in: place, schema }) => {
+          const known = ids[name === 'account' ? 'accounts' : tags[0]];
+          return [name, (place === 'path' ? known : undefined) ?? schema.example];
+        }),
       );
       const example = requestBody?.content['application/json'].schema.example;
       const { status, body } = await call(operationId, values, example);
