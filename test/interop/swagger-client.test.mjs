@@ -24,9 +24,10 @@ suite('swagger-client', () => {
       const { operationId, tags, parameters = [], requestBody } = operation;
       const required = parameters.filter((each) => each.required);
       const values = Object.fromEntries(
-        required.map(({ name, in: place, schema }) => {
-          const known = ids[name === 'account' ? 'accounts' : tags[0]];
-          return [name, (place === 'path' ? known : undefined) ?? schema.example];
+        required.map(({ name, schema }) => {
+          // The example of an event is one that every webhook has.
+          const isKnown = /^(account|(?!event)\w+Id)$/.test(name);
+          return [name, isKnown ? ids[name === 'account' ? 'accounts' : tags[0]] : schema.example];
         }),
       );
       const example = requestBody?.content['application/json'].schema.example;
