@@ -222,6 +222,7 @@ describe('npm run cli', () => {
       const stderr = `${using}: dist cannot be written (EACCES).\n`;
       expect(cliOf(user)).toEqual({ ...SUCCESS, stderr });
       for (const name of ['dist', 'dist/cli', 'dist/main.js']) chmodSync(inProject(name), 0o777);
+      chmodSync(inProject('dist/cli/main.js'), 0o444);
       expect(cliOf(user)).toEqual({ ...SUCCESS, stderr: stderr.replace('dist c', 'dist/cli/main.js c') });
       rmSync(inProject('node_modules', '@nestjs', 'cli'), { recursive: true });
       expect(cli()).toEqual({ ...SUCCESS, stderr: `${using}: the package @nestjs/cli is missing.\n` });
