@@ -101,7 +101,7 @@ describeWhen(hasOpenssl, 'openssl is not installed')('a connection to PostgreSQL
     );
   });
 
-  it('is one sentence at a start if the authorities of Node.js or channel binding are asked for in vain', async () => {
+  it('ends the start in one sentence if Node.js does not know the authority, or the server has no channel binding', async () => {
     const start = (parameters: string) => rejectionOf({ DATABASE_URL: proxy.through(url, parameters) });
     expect(await start('sslrootcert=system')).toMatch(/^The TLS connection .* \(unable to verify .*\)/);
     const unbound = await start(`channel_binding=require&sslrootcert=${authority.file}`);
