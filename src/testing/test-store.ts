@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { INestApplicationContext } from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiKeysService, type Plan, type PlanChoice } from '../accounts';
 import { createStore } from '../app/store';
@@ -11,6 +13,7 @@ import { readConfig } from '../platform/config/config';
 import { openConnection } from '../platform/database/data-source';
 import type { ExtensionModule } from '../platform/extension/extension';
 import { Clock } from '../platform/runtime/clock';
+import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { ApiDocument } from './api-document';
 import { Conformance } from './conformance';
 import { sendRequest, type TestRequest, type TestResponse } from './http-client';
@@ -71,6 +74,8 @@ export interface TestStore {
    * @throws Error if the document does not have the response
    */
   fetch(path: string, request?: TestRequest): Promise<TestResponse>;
+  /** Does at once all that is due: what expires, deliveries of webhooks, counts that wait to be written. */
+  runDueWork(): Promise<void>;
   /** Creates a database on the server of this store. */
   createDatabase(): Promise<TestDatabase>;
   /** Stops the store, removes its database, and stops the server unless it was given. */
@@ -117,12 +122,20 @@ export async function startTestStore(options: TestStoreOptions = {}): Promise<Te
       conformance.require(request.method ?? 'GET', path, response);
       return response;
     };
-    const createDatabase = () => server.createDatabase();
-    return { url, app, clock, extensions, scopes, log, key, fetch, createDatabase, close };
+    const work = { runDueWork: () => runDueWork(app), createDatabase: () => server.createDatabase() };
+    return { url, app, clock, extensions, scopes, log, key, fetch, ...work, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Does at once the work that the modules of an application repeat. */
+export async function runDueWork(app: INestApplicationContext): Promise<void> {
+  const providers = [...app.get(ModulesContainer).values()].flatMap((module) => [
+    ...module.providers.values(),
+  ]);
+  for (const { instance } of providers) if (instance instanceof PeriodicWork) await instance.runNow();
 }
 
 /** Reads the OpenAPI document of a store at its address. */

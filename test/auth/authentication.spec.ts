@@ -2,7 +2,6 @@ import { crc32 } from 'node:zlib';
 import { ApiKeysService } from '../../src/accounts';
 import { prefixOf } from '../../src/accounts/secret';
 import { KnownKeysRepository } from '../../src/auth/known-keys.repository';
-import { LastUsed } from '../../src/auth/last-used';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { sendRaw } from '../support/http';
@@ -144,13 +143,9 @@ describe('bearer authentication', () => {
   });
 
   describe('the last use of a key', () => {
-    let lastUsed: LastUsed;
     let id: string;
     let key: string;
     beforeAll(() => {
-      lastUsed = app.nest.get(LastUsed, { strict: false });
-      // Stops its timer, so that only these specs write.
-      clearInterval(lastUsed['timer']);
       // The next full minute: other specs have moved the clock.
       app.clock.advance({ seconds: 60 - ((app.clock.now() / 1_000) % 60) });
     });
@@ -160,7 +155,7 @@ describe('bearer authentication', () => {
 
     /** Returns the stored time in milliseconds; undefined if the key was never used. */
     async function written(): Promise<number | undefined> {
-      await lastUsed.run().catch(() => undefined);
+      await app.runDueWork();
       const found = await app.nest.get(ApiKeysService, { strict: false }).get(id);
       return found.lastUsedAt?.getTime();
     }

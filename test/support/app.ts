@@ -8,6 +8,7 @@ import { ApiKeysService, type KeyRequest } from '../../src/accounts';
 import { type Config, readConfig } from '../../src/platform/config/config';
 import { migrate } from '../../src/platform/database/migrate';
 import { createLogger } from '../../src/server/logging/logger';
+import { runDueWork } from '../../src/testing/test-store';
 import { TestClock } from './clock';
 import { createDatabase, hasPreparedStatements, type TestDatabase } from './database';
 import { type HttpResponse, type RequestOptions, send } from './http';
@@ -30,6 +31,8 @@ export interface TestApp {
   send(method: string, path: string, options?: RequestOptions): Promise<HttpResponse>;
   get(path: string, options?: RequestOptions): Promise<HttpResponse>;
   post(path: string, body: RequestOptions['body'], options?: RequestOptions): Promise<HttpResponse>;
+  /** Does at once all that is due, such as expiry and deliveries. */
+  runDueWork(): Promise<void>;
   /** Stops and starts the service on the same database, with the same clock. */
   restart(meanwhile?: () => Promise<void>): Promise<void>;
   close(): Promise<void>;
@@ -119,6 +122,7 @@ export async function startApp(
     send: sendWithKey,
     get: (path, options) => sendWithKey('GET', path, options),
     post: (path, body, options) => sendWithKey('POST', path, { body, ...options }),
+    runDueWork: () => runDueWork(running.nest),
     restart: async (meanwhile = () => Promise.resolve()) => {
       await running.nest.close();
       await meanwhile();
