@@ -1,4 +1,6 @@
-import { availableParallelism } from 'node:os';
+import { chmodSync, mkdtempSync } from 'node:fs';
+import { availableParallelism, tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type EmbeddedServer, startEmbedded } from '../../src/embedded-postgres';
 import { APP_ROLE } from '../../src/embedded-postgres/data-folder';
 import {
@@ -23,6 +25,9 @@ declare global {
  * PgBouncer in transaction mode: `pgbouncer` has no prepared statements, `pgbouncer-prepared` has them.
  */
 export default async function setUp(): Promise<void> {
+  process.env['TEST_COMPILED'] = mkdtempSync(join(tmpdir(), 'animal-store-compiled-'));
+  // The server's user reads it, too.
+  chmodSync(process.env['TEST_COMPILED'], 0o755);
   const adminUrl = process.env['TEST_DATABASE_URL'] ?? (await startServer());
   process.env[ADMIN_URL_VARIABLE] = adminUrl;
   // That of an earlier run on TEST_DATABASE_URL may have another schema.

@@ -1,6 +1,7 @@
 import { rmSync } from 'node:fs';
 
 export default async function tearDown(): Promise<void> {
+  rmSync(process.env['TEST_COMPILED']!, { recursive: true });
   await globalThis.testPooler?.stop();
   const running = globalThis.embeddedTestServer;
   if (!running) return;

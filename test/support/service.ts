@@ -40,7 +40,7 @@ export function dataFolder(): { path: string; remove: () => void } {
 }
 
 /**
- * Runs the service from its source. The child gets only PATH and HOME of this process's environment.
+ * Runs the service from its source. The child gets only PATH, HOME and TEST_COMPILED of this process's environment.
  *
  * @param standardOutput a file descriptor to write to; by default the output is collected
  */
@@ -109,10 +109,10 @@ function spawnService(
   standardOutputTo?: number,
   program = process.execPath,
 ): ServiceProcess {
-  const { PATH = '', HOME = '' } = process.env;
+  const { PATH = '', HOME = '', TEST_COMPILED = '' } = process.env;
   const child = spawn(program, args, {
     cwd: ROOT,
-    env: { PATH, HOME, ...NO_SETTINGS, ...PATIENCE, PORT: '0', ...environment },
+    env: { PATH, HOME, TEST_COMPILED, ...NO_SETTINGS, ...PATIENCE, PORT: '0', ...environment },
     stdio: [program === process.execPath ? 'ignore' : 'pipe', standardOutputTo ?? 'pipe', 'pipe'],
   });
   living.add(child);

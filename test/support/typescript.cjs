@@ -1,9 +1,32 @@
-// Makes `node -r` run TypeScript, for specs that start other processes.
+// Makes `node -r` run TypeScript, for specs that start other processes. In a run of specs each file is compiled once, into
+// the folder TEST_COMPILED (see global-setup.ts).
+const { readFileSync, renameSync, statSync, writeFileSync } = require('node:fs');
 const { join } = require('node:path');
-const { transformFileSync } = require('@swc/core');
 
 const configFile = join(__dirname, '..', '..', '.swcrc');
+const folder = process.env.TEST_COMPILED;
 
 require.extensions['.ts'] = (module, file) =>
   // oxlint-disable-next-line no-underscore-dangle -- The name in Node.js.
-  module._compile(transformFileSync(file, { configFile }).code, file);
+  module._compile(folder ? compiledOnce(file) : compiled(file), file);
+
+function compiled(file) {
+  return require('@swc/core').transformFileSync(file, { configFile }).code;
+}
+
+function compiledOnce(file) {
+  const kept = join(folder, encodeURIComponent(`${file} ${statSync(file).mtimeMs}`));
+  try {
+    return readFileSync(kept, 'utf8');
+  } catch {
+    // This process is the first one that needs the file.
+  }
+  const code = compiled(file);
+  try {
+    writeFileSync(`${kept} ${process.pid}`, code);
+    renameSync(`${kept} ${process.pid}`, kept);
+  } catch {
+    // It runs as another user.
+  }
+  return code;
+}
