@@ -42,6 +42,12 @@ describe('Prefer: handling=strict', () => {
       'There is no query parameter dry. There is no member nmae; did you mean name? There is no member __proto: known are name, categoryId, status. name is missing. categoryId is missing.',
     ],
     [
+      'POST',
+      '/v1/pets/batch',
+      { items: [aNewPet({ id: 7 })] },
+      'There is no member items.0.id: known are name, categoryId, status.',
+    ],
+    [
       'PATCH',
       '/v1/pets/1',
       { Name: 'Rex' },

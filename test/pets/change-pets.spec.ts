@@ -29,15 +29,6 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
   const move = (orderId: number, status: string) =>
     app.send('PATCH', `${ORDERS}/${orderId}`, { body: { status } });
 
-  it('400 names a field whose value has as many members as a body may have, and ignores them in an unknown one', async () => {
-    const many = JSON.stringify(Object.fromEntries(Array.from({ length: 1_997 }, (_, at) => [`m${at}`, 1])));
-    const large = await app.post('/v1/pets', `{"name":${many},"categoryId":3}`);
-    expectError(large, 400, 'validation_failed');
-    expect(large.json.message).toMatch(/^name must be a string of 1 to 255 characters,/);
-    const ignored = await app.post('/v1/pets', `{"name":"Rex","categoryId":3,"z":${many}}`);
-    expect(ignored.json).toMatchObject({ name: 'Rex', categoryId: 3 });
-  });
-
   it.each([
     ['{"name":"Mimi"}', '"name":"Mimi","categoryId":3,"status":"sold"'],
     ['{"status":"available"}', '"name":"Rex","categoryId":3,"status":"available"'],
@@ -48,15 +39,6 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
     const response = await patch(id, change);
     expect(response).toMatchObject({ status: 200, text: `{"id":${id},${expected}}` });
     expect((await get(id)).text).toBe(response.text);
-  });
-
-  it.each([
-    ['only unknown members', '{"color":"red","id":1}'],
-    ['nothing', ''],
-  ])('400 validation_failed for %s, and nothing changes', async (_what, body) => {
-    const id = await newPet();
-    expectError(await patch(id, body), 400, 'validation_failed');
-    expect((await get(id)).json).toEqual({ id, name: 'Rex', categoryId: 3, status: 'available' });
   });
 
   it('204 without a body removes an animal; then it is 404 and in no list', async () => {

@@ -54,13 +54,6 @@ describe('creating animals', () => {
       }
     });
 
-    it('400 names each invalid field once', async () => {
-      const { json } = await app.post('/v1/pets', { status: 'lost' });
-      for (const field of ['name is', 'categoryId is', 'status must']) {
-        expect(json.message.split(field)).toHaveLength(2);
-      }
-    });
-
     it('ignores unknown fields, id and members of prototypes', async () => {
       const created = await app.post(
         '/v1/pets',

@@ -1,0 +1,184 @@
+import { ApiDocument } from '../../src/testing/api-document';
+import { startApp, type TestApp } from '../support/app';
+import { readCommittedDocument } from '../support/committed-document';
+import { expectError } from '../support/expect-error';
+import { aNewPet } from '../support/factories';
+
+const document = new ApiDocument(readCommittedDocument());
+
+/** Members of the body (undefined removes one), a whole body or a query, and the beginning of the message. */
+type Row = readonly [operations: string, given: Readonly<Record<string, unknown>> | string, message: string];
+
+/** A row for each value of a member. */
+const each = (
+  operations: string,
+  member: string,
+  values: readonly unknown[],
+  message: string,
+): readonly Row[] => values.map((value) => [operations, { [member]: value }, message]);
+/** A row for each query. */
+const queries = (operation: string, values: readonly string[], message: string): readonly Row[] =>
+  values.map((query) => [operation, query, message]);
+
+const NAME = 'name must be a string of 1 to 255 characters, at least one of them not white space';
+const ITEMS = 'items must be a list of 1 to 100 JSON objects';
+const RANGE = 'from must not be later than to, and at most 399 days before it';
+const AT_LEAST_ONE = 'The body must have at least one of';
+const MANY = Object.fromEntries(Array.from({ length: 1_990 }, (_, at) => [`m${at}`, 1]));
+const HUNDRED = Array.from({ length: 100 }, (_, at) => aNewPet(at === 7 ? { name: '', status: 'lost' } : {}));
+/** Texts that look like others, or change the text around them. */
+const ODD = Array.from('\u200b\u202e\u2066\u00ad\ufeff\u009b\u2028').flatMap((odd) => [
+  `a${odd}b`,
+  `${odd}b`,
+]);
+
+const ROWS: readonly Row[] = [
+  [
+    'createPet',
+    { name: undefined, categoryId: undefined, status: 'lost' },
+    'name is missing; categoryId is missing; status must be one of available, pending, sold.',
+  ],
+  ...each('createPet updatePet', 'name', [' ', 'x'.repeat(256), MANY], NAME),
+  [
+    'createPet updatePet',
+    '{"categoryId":9223372036854775808,"name":"Rex"}',
+    'categoryId must be an integer from -9223372036854775808 to 9223372036854775807.',
+  ],
+  ['createPet updatePet placeOrder rotateKey', 'null', 'The body must be a JSON object.'],
+  ['updatePet', { name: undefined, color: 'red' }, `${AT_LEAST_ONE} name, categoryId, status.`],
+  ['updatePet', '', 'The body must be a JSON object.'],
+  ...each('createPets', 'items', [[], [...HUNDRED, aNewPet()]], `${ITEMS}.`),
+  [
+    'createPets',
+    { items: HUNDRED.with(99, { name: 'Rex' }) },
+    `items.7.${NAME}, and no control characters; items.7.status must be one of available, pending, sold; items.99.categoryId is missing.`,
+  ],
+  [
+    'createPets',
+    { items: [aNewPet(), null, 5, {}] },
+    `${ITEMS}; items.1 must be a JSON object; items.2 must be a JSON object; items.3.name is missing; items.3.categoryId is missing.`,
+  ],
+  ['placeOrder', { petId: undefined }, 'petId is missing.'],
+  ['placeOrder', { petId: '1' }, 'petId must be an integer.'],
+  ['updateOrder', { status: 'lost' }, 'status must be one of '],
+  ...queries(
+    'listOrders',
+    [
+      '',
+      'yesterday',
+      '2026-11-21T12:00:00',
+      '2026-11-21T12:00:00+02:00',
+      '2026-11-21T12:00:00%2B24:00',
+      '9999-12-31T23:59:59-01:00',
+    ].map((time) => `updatedSince=${time}`),
+    'updatedSince must be a time such as ',
+  ),
+  ...queries('listOrders', ['petId=1.5'], 'petId must be an integer.'),
+  ...queries('listOrders', ['petId=1&petId=2'], 'petId must be given only once.'),
+  ...each('createWebhook updateWebhook', 'url', ['http://shop.example'], 'url must be an https URL.'),
+  ...each(
+    'createWebhook updateWebhook',
+    'url',
+    ['127.0.0.1', 'localhost:8443/', 'shop.localhost.', '[::1]/'].map((host) => `https://${host}`),
+    'url must have a known host with public addresses only.',
+  ),
+  ...each(
+    'createWebhook updateWebhook',
+    'url',
+    [
+      'https://user@shop.example',
+      'https://user:word@shop.example/',
+      'https://shop.example/a b',
+      'https://shop.example:99999',
+      'https://müller.example',
+      'https://shop.example/ü',
+      'HTTPS://shop.example',
+      'ftp://shop.example',
+      `https://shop.example/${'a'.repeat(2_048)}`,
+    ],
+    'url must be an https URL of at most 2048 ASCII characters without user name and password: https:// in lower case, the host in Punycode (xn--…), the path percent-encoded.',
+  ),
+  ...each('createWebhook updateWebhook', 'types', [['pet.lost'], []], 'types must be one or more of '),
+  ['updateWebhook', '{}', `${AT_LEAST_ONE} url, types, status.`],
+  ...each(
+    'createAccount',
+    'name',
+    ['*', '.', '..', ' ', 'a\nb', ' a', 'a\u00a0', '\u3000a', 'x'.repeat(65), '🐈'.repeat(65), ...ODD],
+    'name must be ',
+  ),
+  [
+    'createAccount updateAccount',
+    { plan: 'enterprise' },
+    'perMinute is missing: the plan enterprise needs it; perDay is missing: the plan enterprise needs it.',
+  ],
+  [
+    'createAccount updateAccount',
+    { plan: 'enterprise', perMinute: null, perDay: 5 },
+    'perMinute is missing: the plan enterprise needs it.',
+  ],
+  ['createAccount updateAccount', { plan: 'pro', perDay: 5 }, 'plan must be enterprise if perDay is given.'],
+  ['createAccount', { plan: undefined, perDay: 5 }, 'plan must be enterprise if perDay is given.'],
+  ...each(
+    'createAccount updateAccount',
+    'perMinute',
+    [0, 1.5],
+    'perMinute must be a whole number from 1 to ',
+  ),
+  ['updateAccount', '{}', `${AT_LEAST_ONE} disabled, plan, perMinute, perDay.`],
+  ...each('createKey updateKey', 'label', ODD, 'label must be '),
+  ...each('createKey updateKey', 'scopes', [[], ['pets:fly']], 'scopes must be '),
+  ...each('createKey updateKey', 'expiresAt', ['2026-11-21T12:00:00Z'], 'expiresAt must be a later time.'),
+  ...each(
+    'createKey updateKey',
+    'addresses',
+    [
+      ...['10.0.0.0/33', '10.0.0.0/0', '10.0.0', 'fe80::1%eth0', 'x', '', '10.0.0.0/8/8'].map((one) => [one]),
+      Array.from({ length: 21 }, (_, at) => `10.0.0.${at}`),
+    ],
+    'addresses must be a list of 0 to 20 different addresses or CIDR blocks such as 192.0.2.0/24.',
+  ),
+  ['updateKey', '{}', `${AT_LEAST_ONE} label, expiresAt, scopes, addresses.`],
+  ['rotateKey rotateWebhook', { graceSeconds: -1 }, 'graceSeconds must be a whole number from 0 to '],
+  ...queries('getUsage', ['from=2026-02-30', 'from=2026-11-1'], 'from must be a date such as 2026-11-21.'),
+  ...queries('getUsage', ['from=2026-11-20&from=2026-11-21'], 'from must be given only once.'),
+  ...queries('getUsage', ['to=yesterday'], 'to must be a date such as 2026-11-21.'),
+  ...queries('getUsage', ['from=2026-11-02&to=2026-11-01', 'from=2025-01-01&to=2026-02-05'], RANGE),
+];
+
+const STORED = `SELECT ${['pets', 'store_orders', 'webhooks', 'accounts', 'audit_entries', 'event_log']
+  .map((table) => `(SELECT jsonb_agg(to_jsonb(t) ORDER BY t) FROM ${table} AS t) AS ${table}`)
+  .join()}`;
+
+describe('a request with an invalid value gets 400, which names it, and stores nothing', () => {
+  let app: TestApp;
+  let key: string;
+  const ids: Record<string, string> = { account: 'zoo' };
+  beforeAll(async () => {
+    app = await startApp();
+    key = await app.unlimitedKey();
+    const create = async (path: string, body: object): Promise<string> =>
+      (await app.post(`/v1/${path}`, body, { key })).json.id;
+    ids['petId'] = await create('pets', aNewPet());
+    ids['orderId'] = await create('store/orders', { petId: ids['petId'] });
+    ids['webhookId'] = await create('webhooks', { url: 'https://shop.example' });
+    await create('accounts', { name: ids['account'] });
+    ids['keyId'] = await create(`accounts/${ids['account']}/keys`, {});
+  });
+  afterAll(() => app.close());
+
+  const rows = ROWS.flatMap(([names, given, message]) =>
+    names.split(' ').map((name) => [name, JSON.stringify(given).slice(0, 99), message, given] as const),
+  );
+  it.each(rows)('%s: %s: %s', async (name, _title, message, given) => {
+    const { method, path, body } = document.operations.find(({ operationId }) => operationId === name)!;
+    const target = `/v1${path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => ids[parameter]!)}`;
+    const stored = await app.database.query(STORED);
+    const query = typeof given === 'string' && !body ? `?${given}` : '';
+    const members = typeof given === 'string' ? given : Object.assign({}, document.exampleOf(body!), given);
+    const sent = { key, ...(body && { body: members }) };
+    const response = await app.send(method, `${target}${query}`, sent);
+    expectError(response, 400, 'validation_failed');
+    expect(response.json.message.slice(0, message.length)).toBe(message);
+    expect(await app.database.query(STORED)).toEqual(stored);
+  });
+});
