@@ -1,25 +1,20 @@
-import { existsSync } from 'node:fs';
 import { startApp, type TestApp } from '../support/app';
-import { HINT, OLD_SERVER_BIN } from '../support/each-server';
 import { aNewPet } from '../support/factories';
 import { startInstances } from '../support/instances';
-import { describeWhen } from '../support/it-when';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
 import { dataFolder, MAX_START_MS } from '../support/service';
 import { until } from '../support/until';
 import { startCuttingProxy } from './support/cutting-proxy';
 import { expectUnavailable } from './support/expect-unavailable';
 import { query } from './support/own-server';
-import { type Pair, startPair } from './support/pair';
+import { describeWithPair, type Pair, startPair } from './support/pair';
 
 jest.setTimeout(2 * MAX_START_MS);
 
 const without = { key: undefined };
 const LIMIT = 16;
 
-const isNeeded = existsSync(OLD_SERVER_BIN) || process.env['CI'] === 'true';
-
-describeWhen(isNeeded, HINT)('an endpoint of PostgreSQL that keeps connections to the old primary', () => {
+describeWithPair('an endpoint of PostgreSQL that keeps connections to the old primary', () => {
   let pair: Pair;
   let app: TestApp;
   beforeAll(async () => {

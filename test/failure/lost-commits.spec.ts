@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
 import type { GivenConfig } from '../../src/app/build';
 import { startApp, type TestApp } from '../support/app';
-import { HINT, OLD_SERVER_BIN } from '../support/each-server';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
-import { describeWhen } from '../support/it-when';
 import { linksOf } from '../support/links';
 import { MAX_START_MS } from '../support/service';
 import { until } from '../support/until';
 import { createWebhook, type Receiver, startReceiver, tick } from '../webhooks/support/receivers';
 import { query } from './support/own-server';
-import { type Pair, startPair } from './support/pair';
+import { describeWithPair, type Pair, startPair } from './support/pair';
 
 jest.setTimeout(2 * MAX_START_MS);
 
@@ -20,9 +17,7 @@ const LOST = Array.from({ length: 40 }, (_, at) => `lost ${at}`);
 const NEW = LOST.map((each) => `${each} again`);
 const START = '/v1/events?limit=100';
 
-const isNeeded = existsSync(OLD_SERVER_BIN) || process.env['CI'] === 'true';
-
-describeWhen(isNeeded, HINT)('after an asynchronous failover that loses changes', () => {
+describeWithPair('after an asynchronous failover that loses changes', () => {
   let pair: Pair;
   let app: TestApp;
   let key: string;

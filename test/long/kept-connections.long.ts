@@ -1,9 +1,7 @@
-import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { query } from '../failure/support/own-server';
-import { startPair } from '../failure/support/pair';
-import { OLD_SERVER_BIN } from '../support/each-server';
+import { hasPair, startPair } from '../failure/support/pair';
 import { send } from '../support/http';
 import { hasRedis, startRedis } from '../support/redis';
 import { dataFolder, runBuilt, running } from '../support/service';
@@ -23,7 +21,7 @@ const SHARED_TURNS = 6;
 
 jest.setTimeout(600_000);
 
-const missing = [existsSync(OLD_SERVER_BIN) ? [] : 'postgresql-15', hasRedis ? [] : 'redis-server'].flat();
+const missing = [hasPair ? [] : 'postgresql-15', hasRedis ? [] : 'redis-server'].flat();
 
 describe(`${INSTANCES} instances, endpoints that keep connections to the old primary`, () => {
   it('leave it within 2 s, and share their limits again within 5 s', async () => {

@@ -30,6 +30,8 @@ export interface CuttingProxy {
   isSilent: boolean;
   /** Replaces bytes in messages of the server. Both texts have the same length, within one message. */
   replaced: readonly [from: string, to: string] | undefined;
+  /** Is called with all bytes of the server. */
+  onData: ((chunk: Buffer) => void) | undefined;
   close(): Promise<void>;
 }
 
@@ -101,7 +103,10 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
       });
     }
     client.on('data', (chunk) => pass(chunk, connection, 'to the server'));
-    upstream.on('data', (chunk) => pass(replace(chunk, proxy.replaced), connection, 'from the server'));
+    upstream.on('data', (chunk) => {
+      proxy.onData?.(chunk);
+      pass(replace(chunk, proxy.replaced), connection, 'from the server');
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -137,6 +142,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
     },
     isSilent: false,
     replaced: undefined,
+    onData: undefined,
     close: async () => {
       endAll(open, true);
       server.close();

@@ -1,13 +1,24 @@
 import { spawnSync } from 'node:child_process';
-import { chownSync, cpSync, writeFileSync } from 'node:fs';
+import { chownSync, cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chooseServerUser } from '../../../src/embedded-postgres/programs';
 import { migrate } from '../../../src/platform/database/migrate';
 import type { TestDatabase } from '../../support/database';
-import { OLD_SERVER_BIN } from '../../support/each-server';
+import { describeWhen } from '../../support/it-when';
 import { schemaConfig } from '../../support/schema-config';
 import { dataFolder } from '../../support/service';
 import { type CuttingProxy, startCuttingProxy } from './cutting-proxy';
+
+/** The folder of Debian's package of the oldest version that the service supports. */
+const PROGRAMS = '/usr/lib/postgresql/15/bin';
+export const hasPair = existsSync(PROGRAMS);
+
+/** Declares specs that need a pair. With CI=true they fail without the programs. */
+export const describeWithPair = (name: string, specs: () => void): void =>
+  describeWhen(
+    hasPair || process.env['CI'] === 'true',
+    'PostgreSQL 15 is not installed (Debian: apt-get install postgresql-15)',
+  )(name, specs);
 
 /** One server of a pair. */
 export interface Node {
@@ -38,7 +49,7 @@ export async function startPair(): Promise<Pair> {
     const cluster = join(folder.path, name);
     const attempt = (program: string, ...args: string[]) => {
       const options = { cwd: '/', stdio: 'ignore', uid, gid } as const;
-      return spawnSync(join(OLD_SERVER_BIN, program), ['-D', cluster, ...args], options).status;
+      return spawnSync(join(PROGRAMS, program), ['-D', cluster, ...args], options).status;
     };
     const run = (...args: [program: string, ...string[]]) => {
       if (attempt(...args) !== 0) throw new Error(`${args[0]} of PostgreSQL 15 failed in ${cluster}`);
