@@ -1,11 +1,13 @@
 import { settle } from '../events/support/feed';
-import { createDatabase } from '../support/database';
+import { createDatabase, type TestDatabase } from '../support/database';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
 import { rejectionOf, startHere } from '../support/start';
 
-const rename = (signature: string) =>
-  `ALTER FUNCTION ${signature} RENAME TO missing_${signature.replace(/\(.*/, '')}`;
+const nameOf = (signature: string) => signature.replace(/\(.*/, '');
+const rename = (signature: string) => `ALTER FUNCTION ${signature} RENAME TO missing_${nameOf(signature)}`;
+const renameBack = (signature: string) =>
+  `ALTER FUNCTION missing_${signature} RENAME TO ${nameOf(signature)}`;
 /** PostgreSQL calls its own functions by their numbers: a new body of one has no effect. */
 const raise = (code: string) => (signature: string) => `
   DO $do$ DECLARE definition text := pg_get_functiondef('${signature}'::regprocedure); BEGIN
@@ -13,50 +15,35 @@ const raise = (code: string) => (signature: string) => `
     EXECUTE regexp_replace(definition, ' LANGUAGE .*',
       ' LANGUAGE plpgsql AS $f$ BEGIN RAISE ''not here'' USING ERRCODE = ''${code}''; END $f$');
   END $do$`;
+const raiseNot = (signature: string) => `DROP FUNCTION pg_catalog.${signature}; ${renameBack(signature)}`;
 const revoke = (signature: string) => `REVOKE ALL ON FUNCTION ${signature} FROM PUBLIC`;
+const grant = (signature: string) => `GRANT ALL ON FUNCTION ${signature} TO PUBLIC`;
 
 const DENIED =
   /^The user in DATABASE_URL lacks a right \(permission denied for function \w+\): grant it to this user\.$/;
 const REFUSED =
   /^The server in DATABASE_URL lacks or refuses a function that Animal Store needs \((function \w+\(.*\) does not exist|not here)\): enable it, or use another server\.$/;
+const DISPENSABLE = [['pg_control_system()', 'pg_control_checkpoint()'], ['pg_postmaster_start_time()']];
 
 /** Decision 40 lists what the service needs of the server beyond plain SQL. */
 describe.each([
-  ['may not be executed', revoke, DENIED],
-  ['are missing', rename, REFUSED],
-  ['raise the error 55000', raise('55000'), REFUSED],
-  ['raise the error 0A000', raise('0A000'), REFUSED],
-])('if functions of the server %s', (_what, withhold, sentence) => {
-  const withoutFunctions = async (signatures: readonly string[]) => {
-    const database = await createDatabase('template0');
-    for (const signature of signatures) await database.administer(withhold(signature));
-    return { database, environment: { DATABASE_URL: database.directUrl } };
-  };
+  ['may not be executed', revoke, grant, DENIED, DISPENSABLE],
+  ['are missing', rename, renameBack, REFUSED, DISPENSABLE.toReversed()],
+  ['raise the error 55000', raise('55000'), raiseNot, REFUSED, DISPENSABLE],
+  ['raise the error 0A000', raise('0A000'), raiseNot, REFUSED, DISPENSABLE.toReversed()],
+])('if functions of the server %s', (_what, withhold, giveBack, sentence, dispensable) => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createDatabase('template0');
+  });
+  afterAll(() => database.drop());
 
-  it.each([[['pg_control_system()', 'pg_control_checkpoint()']], [['pg_postmaster_start_time()']]])(
-    'the service starts, and the feed continues, without %j',
-    async (signatures) => {
-      const { database, environment } = await withoutFunctions(signatures);
-      let known: string | undefined;
-      const serve = async (path: string, name: string) => {
-        const { url, key, stop } = await startHere(environment);
-        known ??= key;
-        const options = { key: known, headers: { 'idempotency-key': name } };
-        const pet = await send(url, 'POST', '/v1/pets', { ...options, body: aNewPet({ name }) });
-        await settle({ database });
-        const feed = await send(url, 'GET', path, { key: known });
-        const { status } = await send(url, 'GET', '/readyz');
-        await stop();
-        expect([pet.status, status, feed.json]).toMatchObject([201, 200, [{ data: { name } }]]);
-        return /<(.*)>; rel="next"/.exec(String(feed.headers['link']))![1]!;
-      };
-      const next = await serve('/v1/events', 'first');
-      // As after a restart of the server, or its restore.
-      await database.query(`UPDATE event_log SET cluster = 'start 1'`);
-      await serve(next, 'second');
-      await database.drop();
-    },
-  );
+  async function without<T>(signatures: readonly string[], work: (DATABASE_URL: string) => Promise<T>) {
+    for (const each of signatures) await database.administer(withhold(each));
+    const result = await work(database.directUrl);
+    for (const each of signatures) await database.administer(giveBack(each));
+    return result;
+  }
 
   it.each([
     ['pg_control_system()', 'pg_postmaster_start_time()'],
@@ -68,8 +55,26 @@ describe.each([
     ['pg_snapshot_xmax(pg_snapshot)'],
     ['set_config(text,text,boolean)'],
   ])('the start says so in one sentence, without %s', async (...signatures) => {
-    const { database, environment } = await withoutFunctions(signatures);
-    expect(await rejectionOf(environment)).toMatch(sentence);
-    await database.drop();
+    expect(await without(signatures, (DATABASE_URL) => rejectionOf({ DATABASE_URL }))).toMatch(sentence);
+  });
+
+  it(`the service starts, and the feed continues, without ${dispensable.join(', then without ')}`, async () => {
+    let known: string | undefined;
+    const serve = (path: string, name: string) => async (DATABASE_URL: string) => {
+      const { url, key, stop } = await startHere({ DATABASE_URL });
+      known ??= key;
+      const options = { key: known, headers: { 'idempotency-key': name } };
+      const pet = await send(url, 'POST', '/v1/pets', { ...options, body: aNewPet({ name }) });
+      await settle({ database });
+      const feed = await send(url, 'GET', path, { key: known });
+      const { status } = await send(url, 'GET', '/readyz');
+      await stop();
+      expect([pet.status, status, feed.json]).toMatchObject([201, 200, [{ data: { name } }]]);
+      return /<(.*)>; rel="next"/.exec(String(feed.headers['link']))![1]!;
+    };
+    const next = await without(dispensable[0]!, serve('/v1/events', 'first'));
+    // As after a restart of the server, or its restore.
+    await database.query(`UPDATE event_log SET cluster = 'start 1'`);
+    await without(dispensable[1]!, serve(next, 'second'));
   });
 });
