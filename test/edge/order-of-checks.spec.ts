@@ -1,4 +1,5 @@
 import { startApp, type TestApp } from '../support/app';
+import { expectError } from '../support/expect-error';
 import type { RequestOptions } from '../support/http';
 
 const ADDRESS_LIMIT = 40;
@@ -31,14 +32,22 @@ const FIRST = [
   '429 api_key_banned',
 ];
 
-/** The requests, and what follows with a key that lacks the scope and with the right key. */
-const REQUESTS: [method: string, path: string, options: RequestOptions, noScope: string, right: string][] = [
+/** A request, and what follows with a key that lacks the scope and with the right key. */
+type Row = [method: string, path: string, options: RequestOptions, noScope: string, right: string];
+
+const REQUESTS: readonly Row[] = [
   ['GET', '/v1/pets', {}, '403 insufficient_scope', '200'],
   ['GET', '/v1/pets?limit=0', {}, '403 insufficient_scope', '400 validation_failed'],
   ['GET', '/v1/pets?cursor=x', {}, '403 insufficient_scope', '400 invalid_cursor'],
   ['GET', '/v1/pets/999', {}, '403 insufficient_scope', '404 pet_not_found'],
   ['GET', '/v1/pets/x', {}, '403 insufficient_scope', '404 pet_not_found'],
-  ['GET', '/v1/nothing', {}, '404 route_not_found', '404 route_not_found'],
+  ...['/v1', '/v1/nothing', '/v1/../v1/pets', 'HTTPS://user@x/v1/nothing'].map((path): Row => [
+    'GET',
+    path,
+    {},
+    '404 route_not_found',
+    '404 route_not_found',
+  ]),
   ['GET', '/v1/pets/', {}, '404 route_not_found', '404 route_not_found'],
   ['POST', '/v1/nothing', BROKEN, '404 route_not_found', '404 route_not_found'],
   ['POST', '/v1/nothing', LARGE_TEXT, '404 route_not_found', '404 route_not_found'],
@@ -47,7 +56,13 @@ const REQUESTS: [method: string, path: string, options: RequestOptions, noScope:
   ['POST', '/v1/pets/1', LARGE_TEXT, '405 method_not_allowed', '405 method_not_allowed'],
   ['PROPFIND', '/v1/pets', {}, '405 method_not_allowed', '405 method_not_allowed'],
   ['OPTIONS', '/v1/pets', {}, '405 method_not_allowed', '405 method_not_allowed'],
-  ['GET', '/v1/%ff', {}, '400 malformed_request', '400 malformed_request'],
+  ...['/v1/%ff', '/%76%31/%ff'].map((path): Row => [
+    'GET',
+    path,
+    {},
+    '400 malformed_request',
+    '400 malformed_request',
+  ]),
   ['DELETE', '/v1/pets/%ff', TEXT, '400 malformed_request', '400 malformed_request'],
   ['POST', '/v1/pets', BROKEN, '403 insufficient_scope', '400 malformed_json'],
   ['POST', '/v1/pets', {}, '403 insufficient_scope', '400 validation_failed'],
@@ -103,5 +118,40 @@ describe('the order of checks', () => {
       outcomes.push(status < 400 ? `${status}` : `${status} ${JSON.parse(text).code}`);
     }
     expect(outcomes).toEqual([...FIRST, noScope, right]);
+  });
+
+  describe('without a key, outside the API', () => {
+    const key = undefined;
+
+    it.each(['/nothing', '/V1/pets', '//v1/pets', '/favicon.png', '/docs/../v1/pets', '/docs/%00', '*'])(
+      '%s is 404 route_not_found',
+      async (path) =>
+        expectError(await app.send(path === '*' ? 'OPTIONS' : 'GET', path, { key }), 404, 'route_not_found'),
+    );
+
+    // Those of the API are in test/edge/raw/request-line.rows.ts and in src/testing/promises.
+    it.each(['/', '/docs', '/openapi.json', '/openapi.yaml', '/livez', '/readyz'])(
+      '%s is 405 with Allow for every method but GET and HEAD',
+      async (path) => {
+        for (const method of ['DELETE', 'PATCH', 'POST', 'PUT', 'OPTIONS', 'TRACE', 'PROPFIND']) {
+          const response = await app.send(method, path, { key });
+          expectError(response, 405, 'method_not_allowed');
+          expect(response.headers['allow']).toBe('GET, HEAD');
+        }
+      },
+    );
+  });
+
+  it('accepts a URL of 8,192 bytes; a longer one is 414 with and without a key', async () => {
+    const path = (bytes: number) => `/v1/pets?x=${'x'.repeat(bytes - '/v1/pets?x='.length)}`;
+    expect((await app.get(path(8_192))).status).toBe(200);
+    for (const given of [{}, { key: undefined }])
+      expectError(await app.get(path(8_193), given), 414, 'uri_too_long');
+  });
+
+  it('rejects a HEAD request like a GET request, without a body', async () => {
+    const head = (path: string, given = {}) => app.send('HEAD', path, given);
+    expect(await head('/v1/pets', { key: undefined })).toMatchObject({ status: 401, text: '' });
+    expect(await head('/v1/nothing')).toMatchObject({ status: 404, text: '' });
   });
 });

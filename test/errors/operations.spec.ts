@@ -1,9 +1,12 @@
+import { createStore } from '../../src/app/store';
 import { ApiDocument } from '../../src/testing/api-document';
+import type { DefinedScope } from '../../src/platform/extension/define-scopes';
 import { startApp, type TestApp } from '../support/app';
 import { readCommittedDocument } from '../support/committed-document';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 
+const DEFINED_SCOPES = createStore().scopes;
 const document = new ApiDocument(readCommittedDocument());
 
 /** Members of the body (undefined removes one), a whole body or a query, and the beginning of the message. */
@@ -145,11 +148,13 @@ const ROWS: readonly Row[] = [
   ...queries('getUsage', ['from=2026-11-02&to=2026-11-01', 'from=2025-01-01&to=2026-02-05'], RANGE),
 ];
 
+const operationOf = (name: string) => document.operations.find(({ operationId }) => operationId === name)!;
+
 const STORED = `SELECT ${['pets', 'store_orders', 'webhooks', 'accounts', 'audit_entries', 'event_log']
-  .map((table) => `(SELECT jsonb_agg(to_jsonb(t) ORDER BY t) FROM ${table} AS t) AS ${table}`)
+  .map((table) => `(SELECT md5(array_agg(t ORDER BY t)::text) FROM ${table} AS t) AS ${table}`)
   .join()}`;
 
-describe('a request with an invalid value gets 400, which names it, and stores nothing', () => {
+describe('the operations of the document', () => {
   let app: TestApp;
   let key: string;
   const ids: Record<string, string> = { account: 'zoo' };
@@ -166,19 +171,46 @@ describe('a request with an invalid value gets 400, which names it, and stores n
   });
   afterAll(() => app.close());
 
-  const rows = ROWS.flatMap(([names, given, message]) =>
-    names.split(' ').map((name) => [name, JSON.stringify(given).slice(0, 99), message, given] as const),
-  );
-  it.each(rows)('%s: %s: %s', async (name, _title, message, given) => {
-    const { method, path, body } = document.operations.find(({ operationId }) => operationId === name)!;
-    const target = `/v1${path.replaceAll(/\{(\w+)\}/g, (_, parameter: string) => ids[parameter]!)}`;
-    const stored = await app.database.query(STORED);
-    const query = typeof given === 'string' && !body ? `?${given}` : '';
-    const members = typeof given === 'string' ? given : Object.assign({}, document.exampleOf(body!), given);
-    const sent = { key, ...(body && { body: members }) };
-    const response = await app.send(method, `${target}${query}`, sent);
-    expectError(response, 400, 'validation_failed');
-    expect(response.json.message.slice(0, message.length)).toBe(message);
-    expect(await app.database.query(STORED)).toEqual(stored);
+  const keys = new Map<string, Promise<string>>();
+  const keyOf = (scopes: readonly DefinedScope[]) => {
+    const known = keys.get(scopes.join()) ?? app.unlimitedKey(scopes);
+    keys.set(scopes.join(), known);
+    return known;
+  };
+  const targetOf = (path: string, own = ids) =>
+    `/v1${path.replaceAll(/\{(\w+)\}/g, (_, name: string) => own[name] ?? '0')}`;
+
+  it.each(
+    document.operations.map(({ operationId, scopes, ...request }) => [operationId, scopes, request] as const),
+  )('%s needs a key, and one of the scopes %j', async (_name, scopes, { method, path, body }) => {
+    // It changes nothing.
+    const ask = (by?: string) =>
+      app.send(method, targetOf(path, {}), { key: by, ...(body && { body: '{' }) });
+    expectError(await ask(), 401, 'missing_api_key');
+    const [required, others] = [true, false].map((isRequired) =>
+      DEFINED_SCOPES.filter((scope) => scopes.includes(scope) === isRequired),
+    );
+    for (const scope of required!)
+      expect([200, 400, 404]).toContain((await ask(await keyOf([scope]))).status);
+    const other = await ask(await keyOf(others!));
+    expect([other.status, other.json.code]).toEqual(
+      scopes.length === 0 ? [200, undefined] : [403, 'insufficient_scope'],
+    );
+    const challenge = other.headers['www-authenticate'] ?? '';
+    expect(/scope="([^"]+)"/.exec(challenge)?.[1]?.split(' ') ?? []).toEqual(scopes);
+  });
+
+  const rows = ROWS.map((row) => [row[0], JSON.stringify(row[1]).slice(0, 99), row] as const);
+  it.each(rows)('%s reject %s, and store nothing', async (names, _given, [, given, message]) => {
+    const before = await app.database.query(STORED);
+    for (const { method, path, body } of names.split(' ').map(operationOf)) {
+      const query = typeof given === 'string' && !body ? `?${given}` : '';
+      const members = typeof given === 'string' ? given : Object.assign({}, document.exampleOf(body!), given);
+      const sent = { key, ...(body && { body: members }) };
+      const response = await app.send(method, `${targetOf(path)}${query}`, sent);
+      expectError(response, 400, 'validation_failed');
+      expect(response.json.message.slice(0, message.length)).toBe(message);
+    }
+    expect(await app.database.query(STORED)).toEqual(before);
   });
 });
