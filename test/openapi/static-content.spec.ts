@@ -106,8 +106,22 @@ describe('static content', () => {
     },
   );
 
-  it('the guide transfers at most 25 kB compressed', async () => {
-    const { headers } = await sent('/guide', 'gzip');
-    expect(Number(headers['content-length'])).toBeLessThanOrEqual(25_000);
+  it.each([
+    [25_000, ['/guide']],
+    [27_000, ['/', '/favicon.ico']],
+    [
+      520_000,
+      [
+        '/docs',
+        '/docs/swagger-ui.css',
+        '/docs/swagger-ui-bundle.js',
+        '/docs/slim-document.js',
+        '/favicon.ico',
+      ],
+    ],
+  ])('transfers at most %i bytes compressed for %j', async (max, paths) => {
+    let bytes = 0;
+    for (const path of paths) bytes += Number((await sent(path, 'gzip')).headers['content-length']);
+    expect(bytes).toBeLessThanOrEqual(max);
   });
 });

@@ -28,37 +28,21 @@ export async function copied(page: Page, language: string): Promise<string> {
   return text;
 }
 
-/** Runs a program of the shell. @returns what it prints */
-export async function runShell(text: string): Promise<string> {
-  return output('sh', '-c', text);
-}
-
-export async function runPython(text: string): Promise<string> {
-  return inFile('first_flow.py', text, (file) => output('python3', file));
-}
-
-/** Compiles a program with `strict`, and runs it. */
-export async function runTypeScript(text: string): Promise<string> {
-  return inFile('first-flow.mts', text, (file) => {
-    const program = ts.createProgram([file], STRICT);
-    const { diagnostics } = program.emit();
-    const found = [...ts.getPreEmitDiagnostics(program), ...diagnostics];
-    expect(found.map(({ messageText }) => messageText)).toEqual([]);
-    return output(process.execPath, file.replace('.mts', '.mjs'));
-  });
-}
-
-async function inFile(name: string, text: string, run: (file: string) => Promise<string>): Promise<string> {
+/** Runs a program; one in TypeScript is compiled with `strict` before. @returns what it prints */
+export async function runProgram(interpreter: string, name: string, text: string): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'animal-store-program-'));
   try {
     const file = join(folder, name);
     writeFileSync(file, text);
-    return await run(file);
+    if (name.endsWith('.mts')) compile(file);
+    return (await promisify(execFile)(interpreter, [file.replace('.mts', '.mjs')])).stdout;
   } finally {
     rmSync(folder, { recursive: true });
   }
 }
 
-async function output(program: string, ...args: string[]): Promise<string> {
-  return (await promisify(execFile)(program, args)).stdout;
+function compile(file: string): void {
+  const program = ts.createProgram([file], STRICT);
+  const found = [...ts.getPreEmitDiagnostics(program), ...program.emit().diagnostics];
+  expect(found.map(({ messageText }) => messageText)).toEqual([]);
 }
