@@ -1,66 +1,85 @@
-import { readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
+import { readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { readConfig, WORKER_MARK } from '../../src/platform/config/config';
+import { readConfig } from '../../src/platform/config/config';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
 import { isRefused } from '../support/is-refused';
-import { isRunning } from '../support/is-running';
 import { lockWaits } from '../support/lock-waits';
-import { dataFolder, runMain, running, type RunningService } from '../support/service';
+import { dataFolder } from '../support/service';
+import { rejectionOf, type ServiceHere, startHere } from '../support/start';
 import { until } from '../support/until';
 
 /** Of the plan `free`. */
 const PER_MINUTE = 60;
-const PARALLEL = 300;
+const PARALLEL = 200;
 
+/** A program of a worker keeps its output open. */
+const CHILD = `require('node:child_process').spawn('tail', ['-f', '/dev/null', '--pid', String(process.ppid)], { stdio: ['ignore', 'inherit', 'ignore'] }).unref();`;
+
+/** This process is the primary one. The specs follow each other on one service: each worker takes a second. */
 describe('WORKERS=2', () => {
+  const folder = dataFolder();
+  const agent = new Agent({ keepAlive: true });
   let database: TestDatabase;
-  let service: RunningService;
+  let service: ServiceHere;
   let metrics: string;
   let key: string;
-  const agent = new Agent({ keepAlive: true });
-  const pool = (): Record<string, string> => ({ DATABASE_URL: database.directUrl, WORKERS: '2' });
-  // As a pipe of a shell, the file of the secret is read once; a program of a worker keeps its output open.
-  const folder = dataFolder();
-  const secret = join(folder.path, 'url');
-  const child = `process.env.${WORKER_MARK} && require('node:child_process').spawn('tail', ['-f', '/dev/null', '--pid', String(process.ppid)], { stdio: ['ignore', 'inherit', 'ignore'] }).unref();`;
-  const readOnce = (): Record<string, string> => {
-    writeFileSync(secret, database.directUrl);
-    writeFileSync(join(folder.path, 'child.cjs'), child);
-    const given = { DATABASE_URL_FILE: secret, NODE_OPTIONS: `--require ${join(folder.path, 'child.cjs')}` };
-    return { WORKERS: '2', METRICS_PORT: '0', ...given };
-  };
+  let free: string;
   const createKey = async (plan: string, ...limits: string[]): Promise<string> => {
     const args = ['keys', 'create', '--account', plan, '--plan', plan, ...limits, '--json'];
     return (await runCli(args, { DATABASE_URL: database.url })).json().key;
   };
-  const workers = () => workersOf(service.child.pid!);
-  const linesWith = (text: string) =>
-    service
-      .output()
-      .split('\n')
-      .filter((line) => line.includes(text));
-  const start = async (environment: Record<string, string> = {}): Promise<void> => {
-    service = await running(runMain({ ...readOnce(), ...environment }));
-    await until(() => linesWith('Server listening').length === 2);
-    rmSync(secret);
-    [, metrics = ''] = /Metrics are at (\S+)\/metrics/.exec(service.output()) ?? [];
+  const workers = () => Object.values(cluster.workers!) as Worker[];
+  const scrape = async () => (await fetch(`${metrics}/metrics`)).text();
+  const linesWith = (text: string) => service.log.filter((line) => line.includes(text));
+  /** Two clients for each core send creations. @returns the names of those that were acknowledged, and other statuses */
+  const createAnimals = async (count: number) => {
+    const [names, failures]: [string[], number[]] = [[], []];
+    const create = async (_: unknown, client: number) => {
+      for (let at = 0; at < count; at += 1) {
+        const name = `creation ${count} ${client} ${at}`;
+        const body = aNewPet({ name });
+        const response = await send(service.url, 'POST', '/v1/pets', { key, body }).catch(() => undefined);
+        if (response?.status === 201) names.push(name);
+        else if (response) failures.push(response.status);
+      }
+    };
+    await Promise.all(Array.from({ length: 4 }, create));
+    return { names, failures };
   };
   beforeAll(async () => {
     database = await createDatabase();
-    await start();
+    // A command replaces the logger of its process, so these come before the service.
     key = await createKey('enterprise', '--per-minute', '1000000', '--per-day', '1000000');
-  });
-  // One test stops it.
-  beforeEach(async () => {
-    if (service.child.exitCode !== null) await start();
+    free = await createKey('free');
+    const hook = join(folder.path, 'child.cjs');
+    writeFileSync(hook, CHILD);
+    cluster.setupPrimary({
+      exec: require.resolve('../support/main.cjs'),
+      execArgv: ['-r', require.resolve('../support/typescript.cjs'), '-r', hook],
+      args: [],
+    });
+    // As a pipe of a shell, the file of the secret is read once.
+    const secret = join(folder.path, 'url');
+    writeFileSync(secret, database.directUrl);
+    let listening = 0;
+    const both = new Promise<void>((resolve) => {
+      cluster.on('listening', () => (listening += 1) === 2 && resolve());
+    });
+    service = await startHere({ DATABASE_URL_FILE: secret, WORKERS: '2', METRICS_PORT: '0' });
+    await both;
+    rmSync(secret);
+    [, metrics = ''] = /Metrics are at (\S+)\/metrics/.exec(service.log.join('')) ?? [];
   });
   afterAll(async () => {
+    cluster.removeAllListeners('listening');
     agent.destroy();
     folder.remove();
     await database.drop();
@@ -72,86 +91,64 @@ describe('WORKERS=2', () => {
   });
 
   it('admits exactly the limit of parallel requests, which both workers serve, and shows the rest alike', async () => {
-    const free = await createKey('free');
     const sockets = () => workers().map(socketsOf);
     const before = sockets();
     const responses = await Promise.all(
       Array.from({ length: PARALLEL }, () => send(service.url, 'GET', '/v1/pets', { key: free, agent })),
     );
-    const after = sockets();
-    expect(after.map((count, at) => count > before[at]!)).toEqual([true, true]);
+    expect(sockets().map((count, at) => count > before[at]!)).toEqual([true, true]);
     const admitted = responses.filter(({ status }) => status === 200);
-    expect(
-      admitted.map(({ headers }) => Number(headers['x-ratelimit-remaining'])).toSorted(byNumber),
-    ).toEqual(Array.from({ length: PER_MINUTE }, (_, at) => at));
+    const remaining = admitted.map(({ headers }) => Number(headers['x-ratelimit-remaining']));
+    expect(remaining.toSorted((one, other) => one - other)).toEqual(
+      Array.from({ length: PER_MINUTE }, (_, at) => at),
+    );
     expect(responses.filter(({ status }) => status === 429)).toHaveLength(PARALLEL - PER_MINUTE);
     const shown = await Promise.all(
       Array.from({ length: 10 }, () => send(service.url, 'GET', '/v1/key', { key: free, agent })),
     );
     expect(new Set(shown.map(({ json }) => json.limits.minute.remaining))).toEqual(new Set([0]));
-    const text = await scrape(metrics);
+    const text = await scrape();
     expect(text).toContain(`verdict="admitted"} ${PER_MINUTE}\n`);
     expect(text).toContain(`code="rate_limit_exceeded"} ${PARALLEL - PER_MINUTE}\n`);
     expect(text).toContain('animal_store_process_start_time_seconds ');
   });
 
   it('replaces a worker that SIGKILL ends; every acknowledged creation is stored, and no counter falls', async () => {
-    const [killed, other] = workers();
-    const names: string[] = [];
-    const failures: number[] = [];
-    const load = new AbortController();
-    const clients = Array.from({ length: 8 }, async (_, at) => {
-      for (let sent = 0; !load.signal.aborted; sent += 1) {
-        const name = `creation ${at} ${sent}`;
-        const response = await send(service.url, 'POST', '/v1/pets', { key, body: aNewPet({ name }) }).catch(
-          () => undefined,
-        );
-        if (response?.status === 201) names.push(name);
-        else if (response) failures.push(response.status);
-      }
-    });
-    await until(() => names.length > 20);
-    const counted = admittedIn(await scrape(metrics));
-    process.kill(killed!, 'SIGKILL');
-    await until(() => linesWith('A worker has ended').length === 1);
-    const { length } = names;
-    await until(() => names.length > length + 20);
-    await until(() => linesWith('Server listening').length === 3);
-    load.abort();
-    await Promise.all(clients);
-    const both = Array.from({ length: 8 }, () => send(service.url, 'GET', '/v1/key', { key }));
-    failures.push(
-      ...(await Promise.all(both)).map(({ status }) => status).filter((status) => status !== 200),
-    );
-    expect(failures).toEqual([]);
-    expect(workers()).toEqual([other, expect.any(Number)]);
-    expect(workers()).not.toContain(killed);
+    const [killed, other] = workers() as [Worker, Worker];
+    const before = await createAnimals(5);
+    const counted = admittedIn(await scrape());
+    const load = createAnimals(30);
+    const replaced = once(cluster, 'listening');
+    process.kill(killed.process.pid!, 'SIGKILL');
+    const during = await load;
+    const [replacement] = await replaced;
+    const after = await createAnimals(6);
+    expect([before, during, after].flatMap(({ failures }) => failures)).toEqual([]);
+    expect(workers()).toEqual([other, replacement]);
+    expect(linesWith('A worker has ended')).toHaveLength(1);
     const rows = await database.query<{ name: string }>('SELECT name FROM pets');
     const stored = new Set(rows.map(({ name }) => name));
+    const names = [before, during, after].flatMap((each) => each.names);
     expect(names.filter((name) => !stored.has(name))).toEqual([]);
-    expect(admittedIn(await scrape(metrics))).toBeGreaterThanOrEqual(counted);
+    expect(names.length).toBeGreaterThan(4 * (5 + 6));
+    expect(admittedIn(await scrape())).toBeGreaterThanOrEqual(counted);
   });
 
-  it('fails in one sentence with status 1 if the port is in use', async () => {
+  it('fails in one sentence if the port is in use', async () => {
     const { port } = new URL(service.url);
-    const failed = runMain({ ...pool(), PORT: port, LOG_LEVEL: 'silent' });
-    expect([await failed.ended, failed.output()]).toEqual([
-      1,
-      `127.0.0.1:${port} is in use. Stop the program that uses it, or set PORT.\n`,
-    ]);
+    expect(await rejectionOf({ DATABASE_URL: database.directUrl, WORKERS: '2', PORT: port })).toBe(
+      `127.0.0.1:${port} is in use. Stop the program that uses it, or set PORT.`,
+    );
   });
 
-  it('ends every worker with its primary process, and starts again on the same port', async () => {
-    const pids = workers();
-    service.child.kill('SIGKILL');
-    await until(() => !pids.some(isRunning));
-    await start({ PORT: new URL(service.url).port });
-    expect((await send(service.url, 'GET', '/readyz')).status).toBe(200);
-    expect(pids).toHaveLength(2);
-  });
+  it('stops as one service: with one line, and every response; its workers end with their primary, not by signals', async () => {
+    const [first, orphan] = workers() as [Worker, Worker];
+    // As if the primary process had ended.
+    orphan.process.disconnect();
+    const [status, signal] = await once(orphan, 'exit');
+    expect([status, signal]).toEqual([0, null]);
 
-  it('ignores signals to its workers, and stops as one service: with one line, and every response', async () => {
-    for (const pid of workers()) process.kill(pid, 'SIGTERM');
+    process.kill(first.process.pid!, 'SIGTERM');
     const lock = new Client({ connectionString: database.directUrl });
     await lock.connect();
     await lock.query('BEGIN; LOCK TABLE pets');
@@ -160,8 +157,8 @@ describe('WORKERS=2', () => {
     );
     const ended = Promise.allSettled(inFlight);
     await until(async () => (await lockWaits(database)).length > 0);
-    service.child.kill('SIGTERM');
-    service.child.kill('SIGINT');
+    const ends = once(first, 'exit');
+    const stopped = service.stop();
     await until(() => isRefused(service.url));
     expect((await send(metrics, 'GET', '/readyz')).status).toBe(503);
     await lock.query('COMMIT');
@@ -171,32 +168,17 @@ describe('WORKERS=2', () => {
       each.status === 'fulfilled' ? [each.value.status] : [],
     );
     expect(new Set(answered)).toEqual(new Set([200]));
-    expect(await service.ended).toBe(0);
+    await stopped;
+    expect(await ends).toEqual([0, null]);
+    expect(workers()).toEqual([]);
     expect([linesWith('Stopping ('), linesWith('Stopped.')].map(({ length }) => length)).toEqual([1, 1]);
   });
 });
 
-const byNumber = (one: number, other: number): number => one - other;
-
-/** Lists the children of a process. */
-function workersOf(parent: number): number[] {
-  const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
-  return pids.map(Number).filter((pid) => isRunning(pid) && parentOf(pid) === parent);
-}
-
-function parentOf(pid: number): number {
-  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  return Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-}
-
-function socketsOf(pid: number): number {
+function socketsOf({ process: { pid } }: Worker): number {
   const folder = `/proc/${pid}/fd`;
   const targets = readdirSync(folder).map((fd) => readlinkSync(`${folder}/${fd}`));
   return targets.filter((target) => target.startsWith('socket:')).length;
-}
-
-async function scrape(url: string): Promise<string> {
-  return (await fetch(`${url}/metrics`)).text();
 }
 
 /** Adds up the admitted requests of every plan. */
