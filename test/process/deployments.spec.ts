@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
 import { kennels } from '../modules/support/kennels.extension';
 import { createAnimalStore } from '../../src';
@@ -9,7 +10,7 @@ import { migrations } from '../support/schema-config';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { freePort } from '../support/free-port';
 import { send } from '../support/http';
-import { MAX_START_MS, runMain } from '../support/service';
+import { MAX_START_MS, runProgram } from '../support/service';
 import { startHere } from '../support/start';
 import { until } from '../support/until';
 
@@ -18,14 +19,46 @@ jest.setTimeout(MAX_START_MS);
 const NOTICE =
   'The tables of the removed extension kennels stay. "db revert --extension kennels" of a program that has it deletes them.';
 
+/** Imports files on an old Node.js, compares what a program has chosen, and starts the service. */
+const PROGRAM = `
+  const v8 = require('node:v8');
+  const { exit, stderr, version, versions } = process;
+  const [{ setFlagsFromString }, { write }] = [v8, stderr];
+  const calls = [];
+  v8.setFlagsFromString = (flag) => calls.push(flag);
+  process.exit = (status) => calls.push('exit ' + status);
+  stderr.write = (text) => calls.push(text);
+  Object.defineProperty(process, 'version', { value: 'v18.20.0', configurable: true });
+  Object.defineProperty(process, 'versions', { value: { ...versions, node: '18.20.0' }, configurable: true });
+  const chosen = () => ({
+    calls: [...calls],
+    environment: { ...process.env },
+    folder: process.cwd(),
+    listeners: process.eventNames().map((name) => [String(name), process.listenerCount(name)]),
+    exitCode: process.exitCode,
+    stackTraceLimit: Error.stackTraceLimit,
+    title: process.title,
+    timers: process.getActiveResourcesInfo().filter((each) => each === 'Timeout'),
+  });
+  Error.stackTraceLimit = 7;
+  const before = chosen();
+  const modules = ['', '/replace', '/testing'].map((name) => require('./src' + name));
+  const after = chosen();
+  Object.assign(process, { exit });
+  Object.assign(stderr, { write });
+  Object.assign(v8, { setFlagsFromString });
+  Object.defineProperty(process, 'version', { value: version });
+  Object.defineProperty(process, 'versions', { value: versions });
+  require('node:assert').deepEqual(after, before);
+  require('node:assert').ok(modules.every((names) => Object.keys(names).length > 0));
+  void modules[0].startAnimalStore();`;
+
 describe('with DATABASE_URL', () => {
   let database: TestDatabase;
-  beforeEach(async () => {
-    database = await createDatabase('template0');
-  });
   afterEach(() => database.drop());
 
   it('exactly one of concurrent first starts prints a key, valid on all; production and staging print none', async () => {
+    database = await createDatabase('template0');
     const environment = { DATABASE_URL: database.directUrl };
     const services = await Promise.all([startHere(environment), startHere(environment)]);
     const keys = services.flatMap(({ key }) => (key === undefined ? [] : [key]));
@@ -51,23 +84,24 @@ describe('with DATABASE_URL', () => {
     await production.stop();
   });
 
-  it('starts although the disk of its log is full, says so, and creates no key', async () => {
+  it('an import changes nothing in its program and runs on any Node.js; a full disk of the log stops no start, and no key is created', async () => {
+    database = await createDatabase();
     const [full, port] = [openSync('/dev/full', 'w'), await freePort()];
-    const service = runMain({ DATABASE_URL: database.directUrl, PORT: String(port) }, full);
+    const service = runProgram(PROGRAM, { DATABASE_URL: database.directUrl, PORT: String(port) }, full);
     closeSync(full);
-    await until(() => service.output() !== '');
+    await once(service.child.stderr!, 'data');
     expect(service.output()).toBe(
       'Standard output cannot be written (ENOSPC: no space left on device, write). Free space on its disk, or restart its reader.\n',
     );
     expect((await send(`http://127.0.0.1:${port}`, 'GET', '/readyz', {})).status).toBe(200);
     expect(await database.query('SELECT FROM api_keys')).toEqual([]);
-    service.child.kill('SIGTERM');
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) service.child.kill(signal);
     expect(await service.ended).toBe(0);
   });
 
   it('starts next to a newer version that has migrated the database, and says so', async () => {
+    database = await createDatabase();
     const environment = { DATABASE_URL: database.directUrl };
-    await (await startHere(environment)).stop();
     await database.query(`INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture')`);
     const service = await startHere(environment);
     expect((await send(service.url, 'GET', '/readyz', {})).status).toBe(200);
