@@ -32,48 +32,42 @@ describe('settings', () => {
     });
   });
 
-  it.each([
-    ['DEPLOYMENT', 'Production'],
-    ['PORT', '65536'],
-    ['PORT', '0x10'],
-    ['PORT', '3000.5'],
-    ['WORKERS', '0'],
-    ['WORKERS', '65'],
-    ['PUBLIC_BASE_URL', 'v1'],
-    ['PUBLIC_BASE_URL', '//evil.example/v1'],
-    ['PUBLIC_BASE_URL', 'https://x/v1?a=1'],
-    ['PUBLIC_BASE_URL', 'https://x/v1>'],
-    ['PUBLIC_BASE_URL', 'https://x/v1\r\nX: y'],
-    ['DATABASE_URL', 'mysql://x'],
-    ['DATABASE_POOL_SIZE', '0'],
-    ['DATABASE_PREPARED_STATEMENTS', 'yes'],
-    ['DATABASE_PIPELINING', '1'],
-    ['DATABASE_POOL_WAIT_MS', '0'],
-    ['REDIS_URL', 'http://x'],
-    ['REDIS_URL', 'redis://a, http://b'],
-    ['REDIS_URL', 'redis://a:1,b:2'],
-    ['REDIS_URL', 'redis://a/abc'],
-    ['REDIS_URL', 'redis://a/1/2'],
-    ['REDIS_URL', 'redis://a/9007199254740993'],
-    ['REDIS_URL', 'redis://a?db=x'],
-    ['REDIS_URL', 'redis://a/1?enableOfflineQueue=true'],
-    ['REDIS_TIMEOUT_MS', '0'],
-    ['TRUST_PROXY', 'true'],
-    ['TRUST_PROXY', '10.0.0.0/33'],
-    ['TRUST_PROXY', '10.0.0.0/8,2'],
-    ['TRUST_PROXY', 'loopback'],
-    ['TRUST_PROXY', '0.0.0.0/0'],
-    ['TRUST_PROXY', 'fe80::1%eth0'],
-    ['CORS_ORIGINS', '*'],
-    ['CORS_ORIGINS', 'https://x/'],
-    ['LOG_LEVEL', 'verbose'],
-    ['BODY_LIMIT_BYTES', '64k'],
-    ['METRICS_PORT', 'on'],
-    ['MAX_CONNECTIONS', '0'],
-    ['RATE_LIMIT_BAN_AFTER', '301'],
-  ])('%s=%s is rejected by name', (variable, value) => {
-    expect(() => readConfig({ [variable]: value })).toThrow(UserError);
-    expect(() => readConfig({ [variable]: value })).toThrow(variable);
+  const INVALID: Readonly<Record<string, readonly string[]>> = {
+    DEPLOYMENT: ['Production'],
+    PORT: ['65536', '0x10', '3000.5'],
+    WORKERS: ['0', '65'],
+    PUBLIC_BASE_URL: ['v1', '//evil.example/v1', 'https://x/v1?a=1', 'https://x/v1>', 'https://x/v1\r\nX: y'],
+    DATABASE_URL: ['mysql://x'],
+    DATABASE_POOL_SIZE: ['0'],
+    DATABASE_PREPARED_STATEMENTS: ['yes'],
+    DATABASE_PIPELINING: ['1'],
+    DATABASE_POOL_WAIT_MS: ['0'],
+    REDIS_URL: [
+      'http://x',
+      'redis://a, http://b',
+      'redis://a:1,b:2',
+      'redis://a/abc',
+      'redis://a/1/2',
+      'redis://a/9007199254740993',
+      'redis://a?db=x',
+      'redis://a/1?enableOfflineQueue=true',
+    ],
+    REDIS_TIMEOUT_MS: ['0'],
+    TRUST_PROXY: ['true', '10.0.0.0/33', '10.0.0.0/8,2', 'loopback', '0.0.0.0/0', 'fe80::1%eth0'],
+    CORS_ORIGINS: ['*', 'https://x/'],
+    LOG_LEVEL: ['verbose'],
+    BODY_LIMIT_BYTES: ['64k'],
+    METRICS_PORT: ['on'],
+    MAX_CONNECTIONS: ['0'],
+    RATE_LIMIT_BAN_AFTER: ['301'],
+  };
+  const rows = Object.entries(INVALID).flatMap(([name, values]) =>
+    values.map((value) => [name, value] as const),
+  );
+  it.each(rows)('%s=%s is rejected by name', (variable, value) => {
+    const read = () => readConfig({ [variable]: value });
+    expect(read).toThrow(UserError);
+    expect(read).toThrow(variable);
   });
 
   it('one message names every invalid setting, and repeats no password', () => {
@@ -113,25 +107,6 @@ describe('settings', () => {
       metricsPort: 9100,
       redisUrl: 'rediss://:pass,word@a:6379',
     });
-  });
-
-  it.each(['redis://a', 'redis://a/', 'redis://a:1/0', 'redis://:p@a/15'])(
-    'REDIS_URL=%s is valid, with a database number or without one',
-    (url) => expect(readConfig({ REDIS_URL: url }).redisUrl).toBe(url),
-  );
-
-  it.each([
-    ['DATABASE_URL', 'postgresql://app:hunter@a:1,b/shop'],
-    ['DATABASE_URL', 'postgresql://app:p,hunter@[::1],[::2]/shop?target_session_attrs=any'],
-    ['DATABASE_URL', 'postgresql://app:hunter@/shop?host=/one,two'],
-    ['DATABASE_URL', 'postgresql:///shop?password=hunter&host=a%2Cb&port=1'],
-    ['REDIS_URL', 'redis://:hunter@a,b:1/0'],
-    ['REDIS_URL', 'redis://:hunter@a/0, redis://:hunter@b/0'],
-    ['REDIS_URL', 'rediss://:hunter@a/0?sentinel=store'],
-  ])('%s=%s names several servers, and is rejected with what to do', (variable, url) => {
-    const sentence = `Invalid settings: ${variable} names several servers: name one endpoint in front of them, such as HAProxy. Fix`;
-    expect(() => readConfig({ [variable]: url })).toThrow(sentence);
-    expect(() => readConfig({ [variable]: url })).not.toThrow(/hunter/);
   });
 
   it.each([
@@ -224,27 +199,4 @@ describe('a secret in a file', () => {
     writeFileSync(path, Buffer.from('postgres://é:secret@a/b', encoding));
     expect(() => readConfig({ DATABASE_URL_FILE: path })).toThrow(/must name a file .*UTF-8 text/);
   });
-});
-
-describe('a URL with a password', () => {
-  const sentence =
-    'DATABASE_URL has a reserved character in its user name or password: write % as %25, @ as %40, / as %2F, ? as %3F, # as %23, a space as %20';
-
-  it.each(['p@ss/w:rd#1', 'a/b', 'a?b', 'a#b', 'a/b?c=d', '50%', '%zz', 'a/', 'a b%2Fc'])(
-    'that contains %j unencoded is rejected with the encoding',
-    (password) => {
-      const read = () => readConfig({ DATABASE_URL: `postgresql://shop:${password}@db:5432/shop` });
-      expect(read).toThrow(sentence);
-      expect(read).not.toThrow(password);
-      expect(() => readConfig({ REDIS_URL: `redis://:${password}@cache` })).toThrow(/^.*REDIS_URL has a res/);
-    },
-  );
-
-  it.each([
-    'postgresql://shop:p%40ss%2Fw%3Ard%231@db/shop',
-    'postgresql://shop:p@ss@db/shop',
-    'postgresql://shop@db/shop?application_name=a%40b',
-    'postgresql:///shop?user=a%40b&host=%2Frun%2Fpostgresql',
-    'postgresql://shop:a%20b@[::1]:5432/shop?sslmode=verify-full',
-  ])('%s is valid', (url) => expect(readConfig({ DATABASE_URL: url }).databaseUrl).toBe(url));
 });

@@ -1,23 +1,116 @@
+import { RedisClient } from '@redis/client';
+import * as fc from 'fast-check';
 import { Client } from 'pg';
 import { readConfig } from '../src/platform/config/config';
+import { userMessage } from '../src/app/user-message';
 
-describe('DATABASE_URL', () => {
+const EXAMPLE = { host: 'db', port: 5432, user: 'app', password: 'pw', database: '1' };
+type Server = typeof EXAMPLE;
+type Form = [form: (server: Server) => string, read: (url: string) => object];
+
+/** Returns the server of a URL, as the driver of PostgreSQL reads what the service makes of it. */
+function readPostgres(url: string) {
+  const { host, port, user, password, database } = new Client(readConfig({ DATABASE_URL: url }).databaseUrl);
+  return { host, port, user, password, database };
+}
+
+function readRedis(url: string) {
+  const { redisUrl = '' } = readConfig({ REDIS_URL: url });
+  const { socket, username, password, database = '' } = RedisClient.parseURL(redisUrl);
+  return { ...socket, user: username, password, database: String(database) };
+}
+
+const authority = ({ host, port, user, password }: Server) => {
+  const inUrl = host.startsWith('/') ? encodeURIComponent(host) : host.includes(':') ? `[${host}]` : host;
+  return `${encodeURIComponent(user)}:${encodeURIComponent(password)}@${inUrl}:${port}`;
+};
+const parametersOf = (given: object) =>
+  Object.entries(given)
+    .map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`)
+    .join('&');
+
+/** Forms of libpq, with the quotes and ends of files. A host that is a folder has a socket. */
+const FORMS: readonly Form[] = [
+  [(to) => `  "POSTGRES://${authority(to)}/${to.database}?pgbouncer=true&schema=public"\n`, readPostgres],
+  [(to) => `postgresql://${authority({ ...to, host: '' })}/${to.database}?host=${to.host}`, readPostgres],
+  [({ database, ...others }) => `postgresql:///${database}?${parametersOf(others)}`, readPostgres],
+];
+const REDIS: readonly Form[] = [
+  [(to) => `redis://${authority(to)}/${to.database}`, readRedis],
+  [(to) => `'REDISS://${authority(to)}${to.database && '/'}${to.database}'\r\n`, readRedis],
+];
+const INCIDENTS: readonly Server[] = [
+  ...['p@ss/w:rd#1', 'p,w', '50%', 'é b%2Fc'].map((password) => ({ ...EXAMPLE, password })),
+  { ...EXAMPLE, host: '::1' },
+];
+const SOCKETS = ['/sock', '/cloudsql/p:r:i'].map((host) => ({ ...EXAMPLE, host }));
+
+const network = [fc.domain(), fc.ipV4(), fc.constantFrom('db', '::1', '2001:db8::7')];
+const text = fc.string({ minLength: 1, maxLength: 12 });
+const port = fc.integer({ min: 1, max: 65_535 });
+const others = { port, user: text, password: text, database: fc.nat(15).map(String) };
+
+describe('the URL of a server', () => {
   it.each([
-    ['postgresql://app:pw@/shop?host=/cloudsql/p:r:i', '/cloudsql/p:r:i 5432 app pw shop'],
-    ['postgresql://app:pw@/shop?host=%2Fcloudsql%2Fp%3Ar%3Ai', '/cloudsql/p:r:i 5432 app pw shop'],
-    ['postgresql://app:pw@:5433/shop?host=/sock', '/sock 5433 app pw shop'],
-    ['postgresql:///shop?host=/sock&port=5433&user=app&password=pw', '/sock 5433 app pw shop'],
-    ['postgresql://app:pw@%2Fsock:5433/shop', '/sock 5433 app pw shop'],
-    ['postgresql://app:p,w@db/shop', 'db 5432 app p,w shop'],
-    ['  "POSTGRES://app:pw@db/shop?pgbouncer=true&schema=public"\n', 'db 5432 app pw shop'],
-    [`'postgresql://app:pw@db/shop?channel_binding=require&connect_timeout=3'`, 'db 5432 app pw shop'],
-  ])('%s reaches %s', (given, expected) => {
-    const { host, port, user, password, database } = new Client(
-      readConfig({ DATABASE_URL: given }).databaseUrl,
-    );
-    expect([host, port, user, password, database].join(' ')).toBe(expected);
+    [
+      'PostgreSQL',
+      FORMS,
+      [...network, fc.constantFrom('/sock', '/run/postgresql')],
+      [...INCIDENTS, ...SOCKETS],
+    ],
+    ['Redis', REDIS, network, [...INCIDENTS, { ...EXAMPLE, database: '' }]],
+  ])(
+    'leads to the host, port, user, password and database that it has, in each form: %s',
+    (_of, forms, hosts, incidents) => {
+      const servers = fc.record({ ...others, host: fc.oneof(...hosts) });
+      const examples = forms.flatMap((form) => incidents.map((each): [Server, Form] => [each, form]));
+      const leads = fc.property(servers, fc.constantFrom(...forms), (to, [form, read]) => {
+        expect(read(form(to))).toMatchObject(to);
+      });
+      fc.assert(leads, { examples, numRuns: 50 });
+    },
+  );
+
+  it('leads to no other server, and is never shown, if its password is not encoded', () => {
+    const unencoded = 'p@ss/w:rd#1|a/b|a?b|a#b|a/b?c=d|50%|%zz|a/|a b%2Fc|p@ss|50%80|,'.split('|');
+    const readBy = (read: (url: string) => Server | object, url: string) => {
+      try {
+        return JSON.stringify(read(url), ['host', 'port', 'database']);
+      } catch (error) {
+        return userMessage(error);
+      }
+    };
+    const leads = fc.property(fc.string(), fc.string(), (before, after) => {
+      for (const [scheme, read] of [
+        ['postgresql', readPostgres],
+        ['redis', readRedis],
+      ] as const) {
+        const outcome = readBy(read, `${scheme}://shop:${before}hunter${after}@db:5432/1`);
+        expect(outcome).toMatch(
+          /^(Invalid settings: \w+ has a reserved character in its user name or password: write % as %25, @ as|{"host":"db","port":5432,"database":"1"}$)/,
+        );
+        expect(outcome).not.toContain('hunter');
+      }
+    });
+    fc.assert(leads, { examples: unencoded.map((each): [string, string] => [each, each]), numRuns: 50 });
   });
 
+  it.each([
+    ['DATABASE_URL', 'postgresql://app:hunter@a:1,b/shop'],
+    ['DATABASE_URL', 'postgresql://app:p,hunter@[::1],[::2]/shop?target_session_attrs=any'],
+    ['DATABASE_URL', 'postgresql://app:hunter@/shop?host=/one,two'],
+    ['DATABASE_URL', 'postgresql:///shop?password=hunter&host=a%2Cb&port=1'],
+    ['REDIS_URL', 'redis://:hunter@a,b:1/0'],
+    ['REDIS_URL', 'redis://:hunter@a/0, redis://:hunter@b/0'],
+    ['REDIS_URL', 'rediss://:hunter@a/0?sentinel=store'],
+  ])('%s=%s names several servers, and is rejected with what to do', (variable, url) => {
+    const sentence = `Invalid settings: ${variable} names several servers: name one endpoint in front of them, such as HAProxy. Fix`;
+    expect(() => readConfig({ [variable]: url })).toThrow(sentence);
+    expect(() => readConfig({ [variable]: url })).not.toThrow(/hunter/);
+  });
+});
+
+describe('DATABASE_URL', () => {
   it.each<[given: string, used?: string]>([
     ['sslmode=require', 'sslmode=verify-full'],
     ['sslmode=verify-full&sslrootcert=system', 'sslmode=verify-full'],
@@ -76,12 +169,10 @@ describe('DATABASE_URL', () => {
     ['postgres:app:hunter@db/shop', beginning],
     ['postgresql://app:hunter@::1/shop', place],
     ['postgresql://app:hunter@a/shop?port=1,2', 'names several servers: '],
-    ['postgresql://app:x,hu/nter@db/shop', 'has a reserved character'],
     ['postgresql://app:hunter@db:70000/shop', place],
     ['postgresql://app:hunter@db/shop?port=hunter', place],
     ['postgresql://app:hunter@db/shop?schema=public2', 'has the parameter schema=public2, which is not'],
     ['postgresql:///?host=db&dbname=shop&password=hunter', 'has the parameter dbname'],
-    ['postgresql://app:hunter@db/shop#1', 'has a reserved character'],
     ['postgresql://app@db/shop?password=h&unter', 'has the parameter without a value, which is not'],
     ['postgresql://app@db/shop?password=hunter&password=', 'has the parameter password, which has another'],
     ['postgresql://db/x?sslmode=allow&sslmode=disable', 'has the parameter sslmode=allow, which has another'],

@@ -24,11 +24,17 @@ function secret<T>(line: string, parse: Parser<T>, meaning: string): Setting<T> 
   return { ...setting(line, parse, meaning), isSecret: true };
 }
 
-/**
- * In a URL: white space, a `#`, a percent sign without two digits, or an `@` behind the host. A password is not encoded,
- * and its rest would be the host.
- */
-const UNENCODED = /^\w+:\/\/(.*([\s#]|%(?![\da-f]{2}))|[^/?]*[/?].*@)/is;
+/** In a URL: white space, a `#`, or an `@` behind the host. A password is not encoded, and its rest would be the host. */
+const UNENCODED = /^\w+:\/\/(.*[\s#]|[^/?]*[/?].*@)/is;
+
+/** False for a percent sign without two digits, or with those of no UTF-8: the clients cannot read it. */
+function isDecodable(value: string): boolean {
+  try {
+    return decodeURIComponent(value) !== '';
+  } catch {
+    return false;
+  }
+}
 
 /** A list of URLs, hosts in a parameter, or a sentinel. */
 const SEVERAL_SERVERS = /,\s*\w+:\/\/|[?&]host=[^&]*(,|%2C)|[?&]sentinel=/i;
@@ -40,7 +46,7 @@ const SEVERAL_HOSTS = /^\w+:\/\/[^/?]*,[^@/?]*([/?]|$)/i;
 function serverUrlOf(...schemes: readonly string[]): Parser<string> {
   const parse = urlOf(...schemes);
   return (value) => {
-    const isUnencoded = UNENCODED.test(value);
+    const isUnencoded = UNENCODED.test(value) || !isDecodable(value);
     if (SEVERAL_SERVERS.test(value) || (SEVERAL_HOSTS.test(value) && !isUnencoded)) {
       throw new Error('names several servers: name one endpoint in front of them, such as HAProxy');
     }
