@@ -1,8 +1,10 @@
+import { Module } from '@nestjs/common';
 import type { GivenConfig } from '../../src/app/build';
-import { createStore } from '../../src/app/store';
-import { readConfig } from '../../src/platform/config/config';
+import { PetHolds, PetsModule } from '../../src/pets';
+import { defineErrors } from '../../src/platform/errors/define-errors';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
+import { aNewPet } from '../support/factories';
 import { createPatientDatabase } from '../support/patience';
 import { journal } from './support/journal.extension';
 import { kennels } from './support/kennels.extension';
@@ -27,17 +29,6 @@ describe('an extension', () => {
     expectError(await app.get(path, { key, isDocumented }), 403, 'insufficient_scope');
     const other = await app.createKey({ scopes: ['kennels:read'] });
     expect((await app.get(path, { key: other.key, isDocumented })).status).toBe(200);
-  });
-
-  it('is a module with @StoreExtension; another class or value is rejected in one sentence', () => {
-    expect(() => createStore([Map])).toThrow(
-      'Map is no extension: add @StoreExtension({ name: …, … }) to the class.',
-    );
-    const fix =
-      'give it classes with @StoreExtension({ name: …, … }), from files that do not import each other.';
-    // As programs in JavaScript give them, and TypeScript if two files import each other.
-    const given = [undefined, null, {}, 'kennels'];
-    for (const each of given) expect(() => createStore([each as never])).toThrow(fix);
   });
 
   it('brings a guard, which runs after those of the store and before the body is read', async () => {
@@ -155,15 +146,41 @@ describe('an extension', () => {
   });
 });
 
-describe('the settings of an extension', () => {
-  it('are read and rejected with those of the store, in one message', () => {
-    const { settings } = createStore([kennels]);
-    expect(readConfig({ KENNEL_PREFIX: 'Great-' }, settings)).toMatchObject({
-      kennelPrefix: 'Great-',
-      port: 3000,
-    });
-    expect(() => readConfig({ PORT: 'x', KENNEL_PREFIX: 'Small' }, settings)).toThrow(
-      /^Invalid settings: PORT must be .*; KENNEL_PREFIX must be one of , Great-, not "Small"\. Fix them/,
-    );
-  });
+const { pet_in_quarantine: inQuarantine } = defineErrors({
+  pet_in_quarantine: {
+    status: 409,
+    when: 'the animal is in quarantine',
+    message: 'The animal is in quarantine.',
+  },
+});
+
+@Module({
+  imports: [PetsModule],
+  providers: [
+    {
+      provide: 'quarantine',
+      inject: [PetHolds],
+      useFactory: (holds: PetHolds) =>
+        (['order', 'removal'] as const).forEach((forbids) =>
+          holds.add({ forbids, error: inQuarantine, isHeld: async (petId) => petId === 1n }),
+        ),
+    },
+  ],
+})
+class QuarantineModule {}
+
+it('a hold on orders and removals rejects both with its error, which the document of both has', async () => {
+  const app = await startApp({}, { modules: [QuarantineModule] });
+  const held = (await app.post('/v1/pets', aNewPet())).json;
+  const { id } = (await app.post('/v1/pets', aNewPet())).json;
+  const order = (petId: number) => app.post('/v1/store/orders', { petId }, { isDocumented });
+  expectError(await order(held.id), 409, 'pet_in_quarantine');
+  expectError(await app.send('DELETE', `/v1/pets/${held.id}`, { isDocumented }), 409, 'pet_in_quarantine');
+  expect((await app.get(`/v1/pets/${held.id}`)).json).toEqual(held);
+  expect((await order(id)).status).toBe(201);
+  const { paths } = (await app.get('/openapi.json', { key: undefined })).json;
+  const operations = Object.values<any>(paths).flatMap((item) => Object.values<any>(item));
+  const having = operations.filter((each) => JSON.stringify(each.responses).includes('pet_in_quarantine'));
+  expect(having.map(({ operationId }) => operationId)).toEqual(['deletePet', 'placeOrder']);
+  await app.close();
 });
