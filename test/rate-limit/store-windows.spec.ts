@@ -1,224 +1,296 @@
 import { readFileSync } from 'node:fs';
+import { Logger } from '@nestjs/common';
 import * as fc from 'fast-check';
-import { HOUR_MS, MINUTE_MS, SECOND_MS } from '../../src/platform/runtime/time';
-import { type OwnerLimits, RateLimitStore } from '../../src/rate-limit/rate-limit.store';
-import { RedisConnector } from '../../src/rate-limit/redis.client';
+import { type Clock, SystemClock } from '../../src/platform/runtime/clock';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../src/platform/runtime/time';
+import {
+  type Counter,
+  type Decision,
+  type OwnerLimits,
+  RateLimitStore,
+} from '../../src/rate-limit/rate-limit.store';
+import { type RedisClient, RedisConnector } from '../../src/rate-limit/redis.client';
 import { RedisRateLimitStore } from '../../src/rate-limit/redis.store';
 import { TestClock } from '../support/clock';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
+import { holdTimers, pass } from '../support/timers';
 
-const LENGTHS_MS = [1, MINUTE_MS, 366 * 24 * HOUR_MS];
-const DAY_MS = 24 * HOUR_MS;
-const ROUTE = 'account:1:route';
-const PATIENCE_MS = 10_000;
-const WITHOUT_EXPIRY = `
-  redis.call('SELECT', 1)
-  local found = {}
-  for _, key in ipairs(redis.call('KEYS', '*')) do
-    if redis.call('PTTL', key) == -1 then table.insert(found, key) end
-  end
-  return found`;
+const PATIENCE_MS = 60_000;
+const NOON = new TestClock().now();
+const OWNER = 'account:1';
 
-describe('windows of the store in memory', () => {
-  declareWindows((clock) => new RateLimitStore(clock), 100);
+/** The seconds to wait, the owner, its limits, and how many requests it sends. */
+type Step = readonly [waitSeconds: number, owner: string, limits: OwnerLimits, times: number];
 
-  it('end with their owner: the store forgets it', async () => {
+const limit = (max: number) => fc.integer({ min: 1, max });
+/** No window ends while a slow spec runs: Redis forgets a window by its own time. */
+const wait = fc.oneof(
+  { weight: 4, arbitrary: fc.constant(0) },
+  fc.integer({ min: -1, max: 4 }),
+  fc.nat(5_000),
+);
+const waitSeconds = wait.map((part) => 20 * part);
+const length = fc.constantFrom(20_000, MINUTE_MS, HOUR_MS, 366 * DAY_MS);
+const name = fc.constantFrom('one', 'two');
+const ofPlan = fc.record({ perMinute: limit(12), perDay: limit(30) });
+const ofRoute = fc.record({ perMinute: limit(12), windowMs: length });
+const STEP: fc.Arbitrary<Step> = fc.oneof(
+  fc.tuple(waitSeconds, name, ofPlan, limit(6)),
+  fc.tuple(waitSeconds, fc.constant('route'), ofRoute, limit(6)),
+);
+const of = (perMinute: number, perDay: number): OwnerLimits => ({ perMinute, perDay });
+const HOUR_BACK = -3_600;
+const PAST_INCIDENTS: Step[][] = [
+  // A clock that is set back makes no window longer, and a full one ends within its length.
+  [0, HOUR_BACK, 0, 0, 60].map((seconds) => [seconds, 'one', of(3, 100), 1]),
+  [0, HOUR_BACK, 40, 20].map((seconds) => [seconds, 'one', of(1, 9), 1]),
+  // A smaller plan applies immediately, keeps what was counted, and leaves no negative rest.
+  [of(9, 100), of(9, 100), of(9, 100), of(3, 4), of(20, 100)].map((limits) => [0, 'one', limits, 2]),
+  // A window that has begun becomes shorter with its length, but never longer.
+  [HOUR_MS, MINUTE_MS, HOUR_MS].map((windowMs) => [0, 'route', { perMinute: 9, windowMs }, 1]),
+];
+
+/** Compares the stores, which share their counters, with the model. A clock that is set back is that of one of them. */
+async function expectModel(clock: TestClock, stores: readonly RateLimitStore[], numRuns: number) {
+  let runs = 0;
+  await fc.assert(
+    fc.asyncProperty(fc.array(STEP, { maxLength: 25 }), async (steps) => {
+      runs += 1;
+      clock.advance({ seconds: (NOON - clock.now()) / 1_000 });
+      const used = stores.slice(0, steps.some(([seconds]) => seconds < 0) ? 1 : 2);
+      const models = new Map<string, Model>();
+      let turn = 0;
+      for (const [seconds, ownerName, limits, times] of steps) {
+        clock.advance({ seconds });
+        const owner = `${ownerName}:${runs}`;
+        const model = models.get(owner) ?? new Model();
+        models.set(owner, model);
+        for (let at = 0; at < times; at += 1) {
+          const store = used[(turn += 1) % used.length]!;
+          const seen = (await store.look(owner, limits)).windows;
+          const { verdict, windows } = await store.take(owner, limits);
+          const shown = model.shown(clock.now(), limits);
+          const taken = model.take(clock.now(), limits);
+          expect([seen, { verdict, windows }]).toEqual([shown, taken]);
+          expect(store.peek(owner, limits)).toEqual(model.shown(clock.now(), limits));
+        }
+      }
+    }),
+    { numRuns, examples: PAST_INCIDENTS.map((steps) => [steps]) },
+  );
+}
+
+/** The windows of one owner. A window begins with an admitted request, and ends no later than a new one would. */
+class Model {
+  private minute: Counter = { used: 0, endsAt: 0 };
+  private day: Counter = { used: 0, endsAt: 0 };
+
+  shown(now: number, limits: OwnerLimits) {
+    this.advance(now, limits);
+    const windowOf = ({ used, endsAt }: Counter, most: number) => {
+      return { limit: most, remaining: Math.max(0, most - used), resetAt: endsAt };
+    };
+    const { perMinute, perDay } = limits;
+    return {
+      minute: windowOf(this.minute, perMinute),
+      day: perDay === undefined ? undefined : windowOf(this.day, perDay),
+    };
+  }
+
+  take(now: number, limits: OwnerLimits) {
+    const { minute, day } = this.shown(now, limits);
+    const isAdmitted = minute.remaining > 0 && day?.remaining !== 0;
+    for (const window of ['minute', 'day'] as const)
+      if (isAdmitted) this[window] = { ...this[window], used: this[window].used + 1 };
+    return { verdict: isAdmitted ? 'admitted' : 'limited', windows: this.shown(now, limits) };
+  }
+
+  private advance(now: number, { windowMs = MINUTE_MS }: OwnerLimits): void {
+    const at = ({ used, endsAt }: Counter, newEnd: number) =>
+      used === 0 || endsAt <= now ? { used: 0, endsAt: newEnd } : { used, endsAt: Math.min(endsAt, newEnd) };
+    this.minute = at(this.minute, now + windowMs);
+    this.day = at(this.day, (Math.floor(now / DAY_MS) + 1) * DAY_MS);
+  }
+}
+
+describe('the windows of a store in memory', () => {
+  it('admit exactly the requests of the model, for any sequence of requests, waits and limits', async () => {
+    const clock = new TestClock();
+    await expectModel(clock, [new RateLimitStore(clock)], 60);
+  });
+
+  it('are forgotten when they end', async () => {
     const clock = new TestClock();
     const store = new RateLimitStore(clock);
-    for (let at = 0; at < 1_000; at += 1) {
-      await store.take(`account:${at}`, { perMinute: 1, perDay: 9 });
-      await store.take(`ip:${at}`, { perMinute: 1 });
-    }
-    expect(store.sweep()).toBe(2_000);
+    for (let at = 0; at < 9; at += 1) await store.take(`account:${at}`, { perMinute: 1, perDay: 9 });
+    await store.take('ip:192.0.2.1', { perMinute: 1 });
     clock.advance({ seconds: 60 });
-    expect(store.sweep()).toBe(1_000);
+    expect(store.sweep()).toBe(9);
     clock.advance({ seconds: 86_400 });
     expect(store.sweep()).toBe(0);
   });
 });
 
-describeWithRedis('windows of the store in Redis', () => {
+/** The connection of an instance. `unstable`: every other request fails; `deaf`: the responses are lost. */
+type Connection = 'good' | 'failing' | 'unstable' | 'deaf';
+
+describeWithRedis('stores that share a Redis', () => {
   let redis: RedisServer;
+  let client: RedisClient;
+  let clock: TestClock;
   const stores: RedisRateLimitStore[] = [];
   beforeAll(async () => {
+    Logger.overrideLogger(false);
     redis = await startRedis();
     const [, rights = ''] = /Its user needs `(.*)`/.exec(readFileSync('docs/deploy.md', 'utf8')) ?? [];
     await redis.command('ACL', 'SETUSER', 'app', 'on', '>secret', ...rights.split(' '));
+    client = await new RedisConnector(redis.url()).connect();
   });
-  beforeEach(async () => {
-    await redis.command('SCRIPT', 'FLUSH');
-    await redis.command('FLUSHALL');
-  });
+  beforeEach(prepare);
   afterEach(async () => {
-    expect(await redis.command('EVAL', WITHOUT_EXPIRY, 0)).toEqual([]);
-    for (const store of stores.splice(0)) {
-      expect(store.isShared).toBe(true);
-      store.onApplicationShutdown();
-    }
+    jest.useRealTimers();
+    // Each window ends in Redis, too.
+    const [, keys, expires] =
+      /keys=(\d+),expires=(\d+)/.exec(String(await redis.command('INFO', 'keyspace'))) ?? [];
+    expect(keys).toBe(expires);
   });
-  afterAll(() => redis.stop());
+  afterAll(async () => {
+    stores.forEach((store) => store.onApplicationShutdown());
+    client.destroy();
+    await redis.stop();
+  });
 
-  async function open(clock = new TestClock()): Promise<RedisRateLimitStore> {
-    const url = `redis://app:secret@127.0.0.1:${redis.port}/1`;
-    const store = new RedisRateLimitStore(clock, new RedisConnector(url), PATIENCE_MS);
-    stores.push(store);
+  const inRedis = (script: string) => client.eval(script, { keys: [], arguments: [] });
+  const flush = () => inRedis("return redis.call('FLUSHALL')");
+  async function prepare(): Promise<void> {
+    for (const store of stores.splice(0)) store.onApplicationShutdown();
+    await flush();
+    clock = new TestClock();
+  }
+
+  async function open(connector: Pick<RedisConnector, 'connect'>, own: Clock = clock) {
+    const store = new RedisRateLimitStore(own, connector, PATIENCE_MS);
     await store.onModuleInit();
+    stores.push(store);
     return store;
   }
 
-  declareWindows(async (clock) => {
-    await redis.command('FLUSHALL');
-    return open(clock);
-  }, 15);
+  it('admit exactly the requests of the model, with the rights of docs/deploy.md', async () => {
+    const asApp = new RedisConnector(`redis://app:secret@127.0.0.1:${redis.port}/0`);
+    const both = [await open(asApp), await open(asApp)];
+    await inRedis("return redis.call('SET', 'animal-store:{one:1}:minute', 'a value of another type')");
+    await expectModel(clock, both, 12);
+    expect(both.map(({ isShared }) => isShared)).toEqual([true, true]);
+  });
 
-  it('begin anew if their key has a value of another type', async () => {
-    await redis.command('SET', 'animal-store:{account:1}:minute', 'text');
-    await redis.command('MOVE', 'animal-store:{account:1}:minute', 1);
-    const store = await open();
-    const { windows } = await store.take('account:1', { perMinute: 5 });
-    expect(windows.minute.remaining).toBe(4);
+  /** Creates an instance with a connection that the spec sets. */
+  async function instance(own?: Clock) {
+    const network = { connection: 'good' as Connection };
+    let sent = 0;
+    const through = async (send: () => Promise<unknown>) => {
+      sent += 1;
+      const { connection } = network;
+      const isLost = connection === 'failing' || (connection === 'unstable' && sent % 2 === 0);
+      if (isLost) throw new Error('no connection');
+      const result = await send();
+      if (connection === 'deaf') throw new Error('no response');
+      return result;
+    };
+    const connection: RedisClient = {
+      eval: (script, input) => client.eval(script, input),
+      evalSha: (sha, input) => through(() => client.evalSha(sha, input)),
+      on: () => undefined,
+      destroy: () => undefined,
+    };
+    return { network, store: await open({ connect: () => Promise.resolve(connection) }, own) };
+  }
+  type Instance = Awaited<ReturnType<typeof instance>>;
+
+  const limited = (perMinute: number) => of(perMinute, 1_000);
+  async function take({ store }: Instance, times = 1, limits = limited(100)): Promise<Decision> {
+    for (let at = 1; at < times; at += 1) await store.take(OWNER, limits);
+    return store.take(OWNER, limits);
+  }
+  /** @returns how many of concurrent requests are admitted */
+  async function burst(from: Instance, count: number, limits: OwnerLimits): Promise<number> {
+    const decisions = await Promise.all(Array.from({ length: count }, () => take(from, 1, limits)));
+    return decisions.filter(({ verdict }) => verdict === 'admitted').length;
+  }
+  const left = ({ windows }: Pick<Decision, 'windows'>) => [windows.minute.remaining, windows.day?.remaining];
+  /** An instance tries Redis again after a pause. */
+  async function passPause(seconds: number): Promise<void> {
+    pass({ seconds });
+    await new Promise(setImmediate);
+  }
+
+  it('count without Redis from what it last reported, and give it back to a Redis that lost its data', async () => {
+    holdTimers({ timeouts: true });
+    const [a, b] = [await instance(), await instance()];
+    await take(a, 10);
+    expect(left(await take(b))).toEqual([89, 989]);
+    b.network.connection = 'failing';
+    expect(left(await take(b, 5))).toEqual([84, 984]);
+    expect(left(await b.store.look(OWNER, limited(100)))).toEqual([84, 984]);
+    b.network.connection = 'good';
+    await flush();
+    await passPause(1);
+    expect(left(await take(b))).toEqual([83, 983]);
+    expect(left(await take(a))).toEqual([82, 982]);
+  });
+
+  it('open a full window at its end after Redis lost its data, also if two windows overlap', async () => {
+    const [a, b] = [await instance(), await instance()];
+    const limits = limited(10);
+    await take(a, 9, limits);
+    clock.advance({ seconds: 30 });
+    await flush();
+    expect((await take(b, 1, limits)).windows.minute.resetAt).toBe(NOON + 90_000);
+    expect(await burst(a, 30, limits)).toBe(1);
+    expect((await take(a, 1, limits)).windows.minute.resetAt).toBe(NOON + 60_000);
+    expect((await take(b, 1, limits)).verdict).toBe('limited');
+    clock.advance({ seconds: 30 });
+    expect(left(await take(a, 1, limits))).toEqual([9, 989]);
+    expect(left(await take(b, 1, limits))).toEqual([8, 988]);
+  });
+
+  it.each([HOUR_MS, -HOUR_MS])('have the time of Redis if their clock is wrong by %d ms', async (aheadMs) => {
+    const own = new SystemClock();
+    own.now = () => Date.now() + aheadMs;
+    const a = await instance(own);
+    const { windows, now } = await take(a, 10, limited(10));
+    expect(Math.abs(now - Date.now())).toBeLessThan(HOUR_MS / 2);
+    a.network.connection = 'failing';
+    expect(await take(a, 1, limited(10))).toMatchObject({ verdict: 'limited', windows });
+  });
+
+  it('never admit more than the limit each with any connections, nor all together with good ones', async () => {
+    const which = fc.nat(2);
+    const connection = fc.constantFrom<Connection>('good', 'failing', 'unstable', 'deaf');
+    const step = fc.oneof(
+      { weight: 6, arbitrary: fc.record({ which, atOnce: limit(8) }) },
+      { weight: 3, arbitrary: fc.record({ which, connection }) },
+      { weight: 1, arbitrary: fc.constant('flush' as const) },
+      { weight: 1, arbitrary: fc.record({ waitSeconds: fc.nat(1) }) },
+    );
+    const steps = fc.array(step, { maxLength: 40 });
+    holdTimers({ timeouts: true });
+    const property = fc.asyncProperty(steps, limit(15), limit(15), async (all, perMinute, perDay) => {
+      await prepare();
+      const instances = [await instance(), await instance(), await instance()];
+      const admitted = instances.map(() => 0);
+      let wasGood = true;
+      for (const each of all) {
+        wasGood &&= each !== 'flush' && (!('connection' in each) || each.connection === 'good');
+        if (each === 'flush') await flush();
+        else if ('waitSeconds' in each) await passPause(each.waitSeconds);
+        else if ('connection' in each) instances[each.which]!.network.connection = each.connection;
+        else admitted[each.which]! += await burst(instances[each.which]!, each.atOnce, { perMinute, perDay });
+      }
+      const most = Math.min(perMinute, perDay);
+      expect(Math.max(...admitted)).toBeLessThanOrEqual(most);
+      const together = admitted.reduce((sum, count) => sum + count);
+      expect(together).toBeLessThanOrEqual(wasGood ? most : 3 * most);
+    });
+    await fc.assert(property, { numRuns: 40 });
   });
 });
-
-/** Declares the rules that all stores have in common. */
-function declareWindows(
-  createStore: (clock: TestClock) => RateLimitStore | Promise<RateLimitStore>,
-  numRuns: number,
-): void {
-  async function create() {
-    const clock = new TestClock();
-    const store = await createStore(clock);
-    const take = async (limits: OwnerLimits, owner = 'account:1') => store.take(owner, limits);
-    return { clock, store, take };
-  }
-
-  it('a window does not become longer if the clock is set back, and admits no more than the limit', async () => {
-    const { clock, take } = await create();
-    const own = { perMinute: 3, perDay: 100 };
-    await take(own);
-    clock.advance({ seconds: -3_600 });
-    const { windows } = await take(own);
-    expect(windows.minute).toEqual({ limit: 3, remaining: 1, resetAt: clock.now() + 60_000 });
-    await take(own);
-    expect((await take(own)).verdict).toBe('limited');
-    clock.advance({ seconds: 60 });
-    expect((await take(own)).verdict).toBe('admitted');
-  });
-
-  it('a full window ends within its length if the clock is set back', async () => {
-    const { clock, take } = await create();
-    const own = { perMinute: 1, perDay: 100 };
-    const verdict = async () => (await take(own)).verdict;
-    await take(own);
-    clock.advance({ seconds: -3_600 });
-    expect(await verdict()).toBe('limited');
-    clock.advance({ seconds: 59 });
-    expect(await verdict()).toBe('limited');
-    clock.advance({ seconds: 1 });
-    expect(await verdict()).toBe('admitted');
-  });
-
-  it('a smaller limit applies immediately, keeps the counted requests, and never makes Remaining negative', async () => {
-    const { take } = await create();
-    for (let at = 0; at < 5; at += 1) await take({ perMinute: 9, perDay: 100 });
-    const rejected = await take({ perMinute: 3, perDay: 4 });
-    expect(rejected.verdict).toBe('limited');
-    expect([rejected.windows.minute.remaining, rejected.windows.day?.remaining]).toEqual([0, 0]);
-    const { windows } = await take({ perMinute: 20, perDay: 100 });
-    expect([windows.minute.remaining, windows.day?.remaining]).toEqual([14, 94]);
-  });
-
-  it('peek counts nothing, and shows a window that has not begun as one that begins now', async () => {
-    const { clock, store } = await create();
-    const limits = { perMinute: 2, windowMs: HOUR_MS };
-    const whole = { limit: 2, remaining: 2, resetAt: clock.now() + HOUR_MS };
-    for (let at = 0; at < 2; at += 1) expect(store.peek(ROUTE, limits).minute).toEqual(whole);
-    await store.take(ROUTE, limits);
-    expect(store.peek(ROUTE, limits).minute).toEqual({ ...whole, remaining: 1 });
-  });
-
-  it('any sequence of requests, waits and plans admits exactly as many requests as the model', async () => {
-    const step = fc.record({
-      waitMs: fc.oneof({ weight: 4, arbitrary: fc.constant(0) }, fc.nat(90_000), fc.nat(100_000_000)),
-      owner: fc.constantFrom('account:1', 'account:2', 'ip:192.0.2.1'),
-      perMinute: fc.integer({ min: 1, max: 12 }),
-      perDay: fc.integer({ min: 1, max: 30 }),
-      times: fc.integer({ min: 1, max: 8 }),
-    });
-    await fc.assert(
-      fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
-        const { take, clock, store } = await create();
-        const models = new Map<string, WindowModel>();
-        for (const { waitMs, owner, perMinute, perDay, times } of steps) {
-          clock.advance({ seconds: waitMs / SECOND_MS });
-          const model = models.get(owner) ?? new WindowModel();
-          models.set(owner, model);
-          const asked: OwnerLimits = owner.startsWith('ip:') ? { perMinute } : { perMinute, perDay };
-          for (let at = 0; at < times; at += 1) {
-            const { verdict, windows } = await take(asked, owner);
-            expect({ verdict, ...windows }).toEqual(model.take(clock.now(), perMinute, asked.perDay));
-          }
-          const { minute } = (await store.look(owner, asked)).windows;
-          expect(minute).toEqual(store.peek(owner, asked).minute);
-        }
-      }),
-      { numRuns },
-    );
-  });
-
-  it.each(LENGTHS_MS)(
-    'a window of %d ms begins with its first request, admits the limit, and ends after this time',
-    async (windowMs) => {
-      const { clock, take: takeWith } = await create();
-      const resetAt = clock.now() + windowMs;
-      const take = async () => {
-        const { verdict, windows } = await takeWith({ perMinute: 2, windowMs });
-        return { verdict, ...windows.minute };
-      };
-      expect(await take()).toEqual({ verdict: 'admitted', limit: 2, remaining: 1, resetAt });
-      expect(await take()).toEqual({ verdict: 'admitted', limit: 2, remaining: 0, resetAt });
-      clock.advance({ seconds: (windowMs - 1) / SECOND_MS });
-      expect(await take()).toEqual({ verdict: 'limited', limit: 2, remaining: 0, resetAt });
-      clock.advance({ seconds: 0.001 });
-      expect(await take()).toMatchObject({ verdict: 'admitted', remaining: 1 });
-    },
-  );
-
-  it('a window that has begun becomes shorter with its length, but never longer', async () => {
-    const { clock, take } = await create();
-    const lengthAt = async (windowMs: number) => {
-      const { windows } = await take({ perMinute: 9, windowMs });
-      return windows.minute.resetAt - clock.now();
-    };
-    expect(await lengthAt(HOUR_MS)).toBe(HOUR_MS);
-    expect(await lengthAt(MINUTE_MS)).toBe(MINUTE_MS);
-    expect(await lengthAt(HOUR_MS)).toBe(MINUTE_MS);
-  });
-}
-
-/** A simple model of the windows of one owner. */
-class WindowModel {
-  private minute = { begin: -Infinity, used: 0 };
-  private readonly days = new Map<number, number>();
-
-  take(now: number, perMinute: number, perDay: number | undefined) {
-    const isCurrent = now < this.minute.begin + MINUTE_MS;
-    const minute = isCurrent ? this.minute : { begin: now, used: 0 };
-    const today = Math.floor(now / DAY_MS);
-    const usedToday = this.days.get(today) ?? 0;
-    const isAdmitted = minute.used < perMinute && (perDay === undefined || usedToday < perDay);
-    const counted = isAdmitted ? 1 : 0;
-    // A window begins with an admitted request.
-    if (isAdmitted) this.minute = { begin: minute.begin, used: minute.used + 1 };
-    if (perDay !== undefined) this.days.set(today, usedToday + counted);
-    return {
-      verdict: isAdmitted ? 'admitted' : 'limited',
-      minute: windowOf(perMinute, minute.used + counted, minute.begin + MINUTE_MS),
-      day: perDay === undefined ? undefined : windowOf(perDay, usedToday + counted, (today + 1) * DAY_MS),
-    };
-  }
-}
-
-function windowOf(limit: number, used: number, resetAt: number) {
-  return { limit, remaining: Math.max(0, limit - used), resetAt };
-}

@@ -1,81 +1,110 @@
 import * as fc from 'fast-check';
 import { PLANS } from '../../src/accounts';
 import { readConfig } from '../../src/platform/config/config';
+import { Limits, RateLimitStore } from '../../src/rate-limit';
 import { Bans } from '../../src/rate-limit/bans';
 import { tooManyRequests } from '../../src/rate-limit/rate-limit.headers';
 import type { RateLimitRepository } from '../../src/rate-limit/rate-limit.repository';
-import { type Decision, type OwnerLimits, RateLimitStore } from '../../src/rate-limit/rate-limit.store';
+import type { Decision, OwnerLimits } from '../../src/rate-limit/rate-limit.store';
 import { TestClock } from '../support/clock';
 
-const FLEET_SECONDS = 1_800;
+/** A key with a clock of its own, whose requests are decided without HTTP. */
+class KeyAlone {
+  private readonly clock = new TestClock();
+  private readonly begin = this.clock.now();
+  private readonly bans: Bans;
+  private readonly limits: Limits;
 
-/** Workers that share one key. All times are in seconds. */
-interface Fleet {
-  readonly workers: number;
-  /** The pauses after admitted requests, in turn. */
-  readonly pauses: readonly number[];
-  /** Returns how long a worker waits after its nth 429 in a row. Default: as long as `Retry-After` says. */
-  readonly wait?: (nth: number) => number;
-  readonly limits: OwnerLimits;
+  constructor(
+    private readonly plan: OwnerLimits,
+    environment: Record<string, string> = {},
+  ) {
+    this.bans = new Bans({} as RateLimitRepository, this.clock, readConfig(environment));
+    this.limits = new Limits(new RateLimitStore(this.clock), this.bans, this.clock);
+  }
+
+  /** @param ms the time since the beginning */
+  sendAt(ms: number): Decision {
+    this.clock.advance({ seconds: (this.begin + ms - this.clock.now()) / 1_000 });
+    // Without Redis the decision is synchronous.
+    return this.limits.take('account', this.plan, 'key') as Decision;
+  }
+
+  standing = () => this.bans.standing('key');
 }
 
-/** Runs a fleet with the default settings. @returns the second of its first ban */
-function firstBan({ workers, pauses, wait, limits }: Fleet): number | undefined {
-  const clock = new TestClock();
-  const store = new RateLimitStore(clock);
-  const bans = new Bans({} as RateLimitRepository, clock, readConfig({}));
+/** Runs workers that share a key for ten minutes. All times are in seconds. @returns that of the first ban */
+function firstBan(
+  workers: number,
+  pauses: readonly number[],
+  plan: OwnerLimits,
+  wait: (nth: number, retryAfter: number) => number,
+): number | undefined {
+  const key = new KeyAlone(plan);
   let turn = 0;
   const pause = () => pauses[(turn += 1) % pauses.length]!;
   const fleet = Array.from({ length: workers }, () => ({ at: pause(), rejections: 0 }));
-  for (let now = 0; ;) {
+  for (;;) {
     const worker = fleet.reduce((first, each) => (each.at < first.at ? each : first));
-    if (worker.at > FLEET_SECONDS) return undefined;
-    clock.advance({ seconds: worker.at - now });
-    now = worker.at;
-    const decision = bans.record('key', store.take('account', limits) as Decision);
-    if (decision.verdict === 'banned') return now;
+    if (worker.at > 600) return undefined;
+    const decision = key.sendAt(worker.at * 1_000);
+    if (decision.verdict === 'banned') return worker.at;
     const isRejected = decision.verdict === 'limited';
     worker.rejections = isRejected ? worker.rejections + 1 : 0;
     const retryAfter = () => Number(tooManyRequests(decision).headers['Retry-After']);
-    worker.at += isRejected ? (wait?.(worker.rejections) ?? retryAfter()) : pause();
+    worker.at += isRejected ? wait(worker.rejections, retryAfter()) : pause();
   }
 }
 
-// bans.spec has the responses to a client, and redis-instances.spec the bans of other instances.
-describe('with the default settings, a key that several workers share', () => {
-  const { free } = PLANS;
-  const spentDay = { ...free, perDay: 1 };
-  const pauses = [4.9, 0.2, 3.7, 1.1, 2.8, 0.6, 4.3];
-
-  it('is never banned if they wait for Retry-After, up to 16 of any pauses, or 200 that send every 15 s', () => {
-    const limits = fc.record({
-      perMinute: fc.integer({ min: 1, max: 60 }),
-      perDay: fc.constantFrom(99, 1e6),
-    });
-    const fleetOf = (max: number, maxPause: number) =>
-      fc.record({
-        workers: fc.integer({ min: 1, max }),
-        pauses: fc.array(fc.double({ min: 0.05, max: maxPause, noNaN: true }), { minLength: 1 }),
-        limits,
-      });
-    const fleets = fc.oneof(fleetOf(16, 90), fleetOf(200, 15));
-    fc.assert(fc.property(fleets, (fleet) => expect(firstBan(fleet)).toBeUndefined()));
+describe('strikes', () => {
+  it('are the 429s of a window, at most one a second; three within five minutes ban the key, at any times', () => {
+    const expectModel = (gaps: readonly number[]) => {
+      const key = new KeyAlone(
+        { perMinute: 1 },
+        { RATE_LIMIT_BAN_AFTER: '3', RATE_LIMIT_BAN_SECONDS: '200' },
+      );
+      let [now, windowEnd, banEnd, strikes] = [0, 0, 0, [] as number[]];
+      for (const gap of gaps) {
+        now += gap;
+        strikes = strikes.filter((at) => at > now - 300_000);
+        let expected = now < banEnd ? 'banned' : now < windowEnd ? 'limited' : 'admitted';
+        if (expected === 'admitted') windowEnd = now + 60_000;
+        if (expected === 'limited' && now - (strikes.at(-1) ?? -1_000) >= 1_000) strikes.push(now);
+        if (strikes.length === 3) [expected, banEnd, strikes] = ['banned', now + 200_000, []];
+        const { verdict } = key.sendAt(now);
+        const { strikes: count, bannedUntil } = key.standing();
+        expect([verdict, count, bannedUntil !== undefined]).toEqual([expected, strikes.length, now < banEnd]);
+      }
+    };
+    const gaps = fc.array(fc.oneof(fc.constantFrom(0, 999, 1_000, 59_000, 300_000), fc.nat(400_000)));
+    const examples: [number[]][] = [
+      // Concurrent requests are one strike, and a 429 of a ban does not count.
+      [[0, 0, 0, 999, 1, 0, 1_000, 0, 1_000, 198_999, 1]],
+      // A strike counts for less than five minutes.
+      [[0, 1, 59_999, 1, 240_000, 1_000, 1_000]],
+      [[0, 1, 59_999, 1, 239_000, 998, 1_000]],
+    ];
+    fc.assert(fc.property(gaps, expectModel), { examples });
   });
 
-  it.each([5, 10, 20])('is not banned if %d of them back off exponentially', (workers) => {
-    const wait = (nth: number) => 2 ** (nth - 1);
-    for (const limits of [free, spentDay])
-      expect(firstBan({ workers, pauses, wait, limits })).toBeUndefined();
+  it('never ban workers that share a key and wait for Retry-After, up to 16 of any pauses, or 200 that send every 15 s', () => {
+    const plan = fc.record({ perMinute: fc.integer({ min: 1, max: 60 }), perDay: fc.constantFrom(99, 1e6) });
+    const pausesUpTo = (max: number) =>
+      fc.array(fc.double({ min: 0.05, max, noNaN: true }), { minLength: 1 });
+    const few = fc.tuple(fc.integer({ min: 1, max: 16 }), pausesUpTo(90), plan);
+    const many = fc.tuple(fc.integer({ min: 1, max: 200 }), pausesUpTo(15), plan);
+    const expectNoBan = (fleet: [number, number[], OwnerLimits]) =>
+      expect(firstBan(...fleet, (_nth, retryAfter) => retryAfter)).toBeUndefined();
+    fc.assert(fc.property(fc.oneof(few, many), expectNoBan), { numRuns: 30 });
   });
 
-  it.each([
-    { workers: 1, seconds: 0.1, limits: spentDay, from: 99, to: 110 },
-    { workers: 1, seconds: 0.1, limits: free, from: 99, to: 150 },
-    { workers: 20, seconds: 1, limits: free, from: 99, to: 150 },
-    { workers: 1, seconds: 0.5, limits: free, from: 99, to: 240 },
-  ])('is banned if $workers of them send a request every $seconds s', ({ seconds, from, to, ...fleet }) => {
-    const banned = firstBan({ ...fleet, pauses: [seconds], wait: () => seconds });
-    expect(banned).toBeGreaterThanOrEqual(from);
-    expect(banned).toBeLessThan(to);
+  it('never ban up to 20 workers that back off exponentially, but one that sends a request every 0.5 s', () => {
+    const pauses = [4.9, 0.2, 3.7, 1.1, 2.8, 0.6, 4.3];
+    for (const workers of [5, 10, 20])
+      for (const plan of [PLANS.free, { ...PLANS.free, perDay: 1 }])
+        expect(firstBan(workers, pauses, plan, (nth) => 2 ** (nth - 1))).toBeUndefined();
+    const banned = firstBan(1, [0.5], PLANS.free, () => 0.5);
+    expect(banned).toBeGreaterThanOrEqual(99);
+    expect(banned).toBeLessThan(240);
   });
 });

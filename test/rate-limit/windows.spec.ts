@@ -1,5 +1,4 @@
 import type { PlanChoice } from '../../src/accounts';
-import { RateLimitStore } from '../../src/rate-limit';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { type HttpResponse, sendRaw } from '../support/http';
@@ -7,7 +6,6 @@ import { type HttpResponse, sendRaw } from '../support/http';
 const DAY = 86_400;
 const BUDGET = 20;
 const custom = { perMinute: null, perDay: null };
-const ACCOUNT_OF = 'SELECT account_id AS account FROM api_keys WHERE id = $1';
 const FREE: PlanChoice = { plan: 'free', ...custom };
 const PLANS: [PlanChoice, number, number][] = [
   [FREE, 60, 1_000],
@@ -52,25 +50,28 @@ describe('limits by plan', () => {
     }
   });
 
-  it.each(PLANS)('%j admits exactly its limit in a UTC day', async (choice, perMinute, perDay) => {
-    const { id, key } = await app.createKey({ choice });
-    const [row] = await app.database.query<{ account: string }>(ACCOUNT_OF, [id]);
-    const day = { used: perDay - 3, endsAt: midnight * 1_000 };
-    const counters = { owner: `account:${row!.account}`, minute: { used: 0, endsAt: 0 }, day };
-    app.nest.get(RateLimitStore, { strict: false }).load([counters]);
-    const ask = () => app.get('/v1/pets', { key });
-    const first = await ask();
-    expect(shown(first)[1]).toBe(2);
-    expect(first.headers['ratelimit']).toBe(`"minute";r=${perMinute - 1};t=60, "day";r=2;t=43200`);
-    expect(first.headers['ratelimit-policy']).toBe(`"minute";q=${perMinute};w=60, "day";q=${perDay};w=86400`);
-    expect((await ask()).status).toBe(200);
-    expect(shown(await ask())).toEqual([perDay, 0, midnight]);
-    const rejected = await ask();
-    expectError(rejected, 429, 'daily_quota_exceeded');
-    expect(shown(rejected)).toEqual([perDay, 0, midnight]);
-    expect(Number(rejected.headers['retry-after'])).toBe(DAY / 2);
+  it.each(PLANS)('%j has its limits in the headers', async (choice, perMinute, perDay) => {
+    const { headers } = await app.get('/v1/pets', { key: await keyOn(choice) });
+    expect(headers['ratelimit-policy']).toBe(`"minute";q=${perMinute};w=60, "day";q=${perDay};w=86400`);
+    expect(headers['ratelimit']).toBe(`"minute";r=${perMinute - 1};t=60, "day";r=${perDay - 1};t=43200`);
+  });
+
+  it('admits exactly the limit of concurrent requests, each with another Remaining, over all routes, in a UTC day', async () => {
+    const key = await keyOn({ plan: 'enterprise', perMinute: 100, perDay: BUDGET });
+    const paths = ['/v1/pets', '/v1/store/orders', '/v1/nothing'];
+    const responses = await Promise.all(
+      Array.from({ length: 3 * BUDGET }, (_, at) => app.get(paths[at % 3]!, { key })),
+    );
+    const rejected = responses.filter(({ status }) => status === 429);
+    const left = responses.filter(({ status }) => status !== 429).map((response) => shown(response)[1]!);
+    expect(left.sort((a, b) => b - a)).toEqual(Array.from({ length: BUDGET }, (_, at) => BUDGET - 1 - at));
+    for (const response of rejected) {
+      expectError(response, 429, 'daily_quota_exceeded');
+      expect(shown(response)).toEqual([BUDGET, 0, midnight]);
+    }
+    expect(rejected[0]!.headers['retry-after']).toBe(String(DAY / 2));
     app.clock.advance({ seconds: DAY / 2 });
-    expect((await ask()).status).toBe(200);
+    expect((await app.get('/v1/pets', { key })).status).toBe(200);
   });
 
   it('the headers show the exhausted window that resets last on 429, else the one with the fewest requests left', async () => {
@@ -89,16 +90,21 @@ describe('limits by plan', () => {
 
   it('every request with a valid key is counted, 400 to 415 included; other paths and preflights are not', async () => {
     const { key } = app;
-    const remaining = async (response: Promise<HttpResponse>) => shown(await response)[1];
-    expect(await remaining(app.get('/v1/pets', { key }))).toBe(999);
-    expect(await remaining(app.get('/v1/pets?limit=0', { key }))).toBe(998);
-    expect(await remaining(app.get('/v1/pets/9', { key }))).toBe(997);
-    expect(await remaining(app.get('/v1/nothing', { key }))).toBe(996);
-    expect(await remaining(app.send('DELETE', '/v1/pets', { key }))).toBe(995);
-    expect(await remaining(app.get('/v1/%ff', { key }))).toBe(994);
-    expect(await remaining(app.post('/v1/pets', '{', { key }))).toBe(993);
+    const remaining = async (path: string, method = 'GET', body?: string) =>
+      shown(await app.send(method, path, { key, ...(body && { body }) }))[1];
+    expect(await remaining('/v1/pets')).toBe(999);
+    const counted: [string, string?, string?][] = [
+      ['/v1/pets?limit=0'],
+      ['/v1/pets/9'],
+      ['/v1/nothing'],
+      ['/v1/pets', 'DELETE'],
+      ['/v1/%ff'],
+      ['/v1/pets', 'POST', '{'],
+    ];
+    for (const [at, each] of counted.entries())
+      expect([each, await remaining(...each)]).toEqual([each, 998 - at]);
     for (const path of ['/livez', '/nothing', '/docs', '/openapi.json']) await app.get(path, { key });
-    expect(await remaining(app.get('/v1/pets', { key }))).toBe(992);
+    expect(await remaining('/v1/pets')).toBe(992);
   });
 
   describe('of requests without a valid key', () => {
@@ -135,23 +141,25 @@ describe('limits by plan', () => {
     });
 
     it('count by IPv6 /64 and by IPv4 address in any notation, behind trusted proxies', async () => {
-      const remaining = async (address: string) => shown(await from(address))[1];
-      expect(await remaining('2001:db8:0:1::1')).toBe(BUDGET - 1);
-      expect(await remaining('2001:db8:0:1:ffff::2')).toBe(BUDGET - 2);
-      expect(await remaining('2001:db8:0:2::1')).toBe(BUDGET - 1);
-      expect(await remaining('192.0.2.9')).toBe(BUDGET - 1);
-      expect(await remaining('::ffff:192.0.2.9')).toBe(BUDGET - 2);
-      expect(await remaining('192.0.2.9:4711')).toBe(BUDGET - 3);
-      expect(await remaining('[2001:db8:0:1::3]:443')).toBe(BUDGET - 3);
-      expect(await remaining('[2001:db8:0:1::4]')).toBe(BUDGET - 4);
-      expect(await remaining('192.0.2.10')).toBe(BUDGET - 1);
-      // Of a chain the last address that is not a trusted proxy counts, so clients cannot choose their address.
-      expect(await remaining('198.51.100.1, 192.0.2.6')).toBe(BUDGET - 1);
-      expect(await remaining('198.51.100.2, 192.0.2.6, 10.1.2.3')).toBe(BUDGET - 2);
-      expect(await remaining('198.51.100.3, 192.0.2.6')).toBe(BUDGET - 3);
-      // An invalid address counts as the address of the socket.
-      expect(await remaining('unknown')).toBe(BUDGET - 1);
-      expect(await remaining('x'.repeat(5_000))).toBe(BUDGET - 2);
+      const addresses: [address: string, nth: number][] = [
+        ['2001:db8:0:1::1', 1],
+        ['2001:db8:0:1:ffff::2', 2],
+        ['2001:db8:0:2::1', 1],
+        ['192.0.2.9', 1],
+        ['::ffff:192.0.2.9', 2],
+        ['192.0.2.9:4711', 3],
+        ['[2001:db8:0:1::3]:443', 3],
+        ['[2001:db8:0:1::4]', 4],
+        ['192.0.2.10', 1],
+        // Of a chain the last address that is not a trusted proxy counts, so clients cannot choose their address.
+        ['198.51.100.1, 192.0.2.6', 1],
+        ['198.51.100.2, 192.0.2.6, 10.1.2.3', 2],
+        // An invalid address counts as the address of the socket.
+        ['unknown', 1],
+        ['x'.repeat(5_000), 2],
+      ];
+      for (const [address, nth] of addresses)
+        expect([address, shown(await from(address))[1]]).toEqual([address, BUDGET - nth]);
       expect(shown(await app.get('/v1/pets', { key: undefined }))[1]).toBe(BUDGET - 3);
     });
 

@@ -1,8 +1,23 @@
-import { Controller, type ExecutionContext, Get, Module, Post, type Type, UseGuards } from '@nestjs/common';
+import {
+  applyDecorators,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Module,
+  Post,
+  type Type,
+  UseGuards,
+} from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
 import { SkipThrottle, Throttle, ThrottlerGuard } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
 import { Public, RequireScope } from '../../../src';
+
+type Limits = Parameters<typeof Throttle>[0];
+
+/** A route that a key may read, with limits of its own. */
+const Route = (path: string, limits?: Limits) =>
+  applyDecorators(Get(path), RequireScope('pets:read'), ...(limits ? [Throttle(limits)] : []));
 
 /** As many limits, and as long names and numbers, as the start accepts. */
 const LONGEST = Object.fromEntries(
@@ -14,67 +29,37 @@ class SlotsController {
   @Post()
   @RequireScope('pets:write')
   @Throttle({ default: { limit: 5, ttl: 3_600_000 } })
-  book() {
-    return {};
-  }
+  book() {}
 
-  @Get()
-  @RequireScope('pets:read')
-  list() {
-    return [];
-  }
+  @Route('')
+  list() {}
 
-  @Get('search')
-  @RequireScope('pets:read')
   // The longer window first: the order of the names has no effect.
-  @Throttle({ long: { limit: 3, ttl: 3_600_000 }, short: { limit: 2, ttl: 1_500 } })
-  search() {
-    return [];
-  }
+  @Route('search', { long: { limit: 3, ttl: 3_600_000 }, short: { limit: 2, ttl: 1_500 } })
+  search() {}
 
-  @Get('own')
-  @RequireScope('pets:read')
-  @Throttle({ default: { limit: 2, ttl: 60_000 } })
-  own() {
-    return [];
-  }
+  @Route('own', { default: { limit: 2, ttl: 60_000 } })
+  own() {}
 
-  @Get('roomy')
-  @RequireScope('pets:read')
-  @Throttle({ default: { limit: 1_000, ttl: 3_600_000 } })
-  roomy() {
-    return [];
-  }
+  @Route('roomy', { default: { limit: 1_000, ttl: 3_600_000 } })
+  roomy() {}
 
-  @Get('longest')
-  @RequireScope('pets:read')
-  @Throttle(LONGEST)
-  longest() {
-    return [];
-  }
+  @Route('longest', LONGEST)
+  longest() {}
 
   @Get('open')
   @Public()
   @Throttle({ default: { limit: 2, ttl: 60_000 } })
-  open() {
-    return [];
-  }
+  open() {}
 }
 
 @Throttle({ default: { limit: 3, ttl: 60_000 } })
 abstract class LimitedController {
-  @Get('first')
-  @RequireScope('pets:read')
-  first() {
-    return [];
-  }
+  @Route('first')
+  first() {}
 
-  @Get('second')
-  @RequireScope('pets:read')
-  @Throttle({ default: { limit: 1 }, long: { limit: 9, ttl: 3_600_000 } })
-  second() {
-    return [];
-  }
+  @Route('second', { default: { limit: 1 }, long: { limit: 9, ttl: 3_600_000 } })
+  second() {}
 }
 
 @Controller({ path: 'cats', version: '1' })
@@ -91,9 +76,7 @@ function namesakeOf({ name }: Type): Type {
     @ApiOperation({ operationId: 'firstBoat' })
     @RequireScope('pets:read')
     @Throttle({ default: { limit: 3, ttl: 60_000 } })
-    first() {
-      return [];
-    }
+    first() {}
   }
   Object.defineProperty(Namesake, 'name', { value: name });
   return Namesake;
@@ -109,59 +92,33 @@ const OF_TRACKER = { default: { generateKey: (_context: ExecutionContext, tracke
 @Controller({ path: 'trains', version: '1' })
 @Throttle({ default: { limit: 2, ttl: 60_000 } })
 class TrainsController {
-  @Get('skipped')
-  @RequireScope('pets:read')
+  @Route('skipped')
   @SkipThrottle({ default: true, minute: true, day: true })
-  skipped() {
-    return [];
-  }
+  skipped() {}
 
-  @Get('by-plan')
-  @RequireScope('pets:read')
-  @Throttle({
+  @Route('by-plan', {
     default: {
       limit: async (context) => (requestOf(context).principal?.plan === 'free' ? 1 : 3),
       ttl: (context) => 1_000 * numberIn(context, 'x-seconds'),
     },
   })
-  byPlan() {
-    return [];
-  }
+  byPlan() {}
 
-  @Get('by-header')
-  @RequireScope('pets:read')
-  @Throttle({ default: { limit: (context) => numberIn(context, 'x-limit') } })
-  byHeader() {
-    return [];
-  }
+  @Route('by-header', { default: { limit: (context) => numberIn(context, 'x-limit') } })
+  byHeader() {}
 
-  @Get('tracked')
-  @RequireScope('pets:read')
-  @Throttle({ default: { getTracker: ({ headers }) => decodeURIComponent(headers['x-carriage']) } })
-  tracked() {
-    return [];
-  }
+  @Route('tracked', { default: { getTracker: ({ headers }) => decodeURIComponent(headers['x-carriage']) } })
+  tracked() {}
 
-  @Get('one')
-  @RequireScope('pets:read')
-  @Throttle(OF_TRACKER)
-  one() {
-    return [];
-  }
+  @Route('one', OF_TRACKER)
+  one() {}
 
-  @Get('other')
-  @RequireScope('pets:read')
-  @Throttle(OF_TRACKER)
-  other() {
-    return [];
-  }
+  @Route('other', OF_TRACKER)
+  other() {}
 
-  @Get('guarded')
-  @RequireScope('pets:read')
+  @Route('guarded')
   @UseGuards(ThrottlerGuard)
-  guarded() {
-    return [];
-  }
+  guarded() {}
 }
 
 /** The routes of teams with limits of their own. */
