@@ -1,157 +1,189 @@
-import { entityTagOf } from '../platform/entity-tags/entity-tag';
-import { UNTAGGED } from '../platform/validation/declare-field';
-import { UserError } from '../platform/errors/user-error';
-import type { ApiDocument, Operation } from './api-document';
+import type { ApiDocument, Operation, Schema } from './api-document';
 import { Conformance } from './conformance';
 import { sendRequest, type TestRequest, type TestResponse } from './http-client';
-import { isObject, jsonIn, jsonOf, textOf, valueAt } from './json';
+import { changedAt, jsonIn, jsonOf, valueAt } from './json';
 import type { TestStore } from './test-store';
 
 export interface ApiRequest extends Omit<TestRequest, 'method'> {
-  /** Below the base URL, with its query. */
-  readonly path: string;
+  /** Below the base URL, with its query. Default: of a resource of this run. */
+  readonly path?: string;
   /** The varied part, such as `name = ""`, for the sentence. */
   readonly what?: string;
 }
 
-const MAX_SHOWN = 100;
-const TOO_MANY_REQUESTS = 429;
-const MIN_SERVER_ERROR = 500;
-const MAX_ATTEMPTS = 4;
-const MAX_WAIT_SECONDS = 120;
-const SLOW_MS = 1_000;
-/** A busy machine can delay one response, and hardly three of one operation. */
-const SLOW_RESPONSES = 3;
+type Named = Pick<Operation, 'title'>;
 
-/** The API of a test store: sends requests, and notes each way in which it breaks a promise. */
+/** Checks of an operation, by the promise. Each notes how the API breaks it. */
+export type Promises = Readonly<Record<string, (api: Api, operation: Operation) => Promise<void>>>;
+
+interface Resource {
+  /** Below the base URL: `/pets/7`. */
+  readonly path: string;
+  readonly body: unknown;
+  readonly response: TestResponse;
+}
+
+/** A resource can refer to one that refers to one. */
+const MAX_REFERENCES = 3;
+const MINUTE_MS = 60_000;
+
+/** The API of a test store: sends requests, creates resources, and notes each way in which it breaks a promise. */
 export class Api {
-  /** The operations to check, and those that have succeeded. */
-  readonly operations: readonly Operation[];
+  /** The operations that have succeeded. */
   readonly succeeded = new Set<Operation>();
-  /** An operation for each of its slow responses. */
-  private readonly slow: Operation[] = [];
+  /** A text that is not a cursor, and a cursor of each list that was checked. */
+  readonly cursors = ['abc'];
   /** The sentences by the kind of mistake. The first value that shows a mistake is named. */
-  private readonly found = new Map<string, string>();
+  readonly faults = new Map<string, string>();
+  private readonly created: Resource[] = [];
   private readonly conformance: Conformance;
+  private bodies = 0;
 
-  /**
-   * @param key with every scope of the store
-   * @param paths only operations below these paths are checked
-   */
+  /** @param key with every scope of the store */
   constructor(
     readonly document: ApiDocument,
     readonly store: TestStore,
-    readonly key: string,
-    paths: readonly string[],
+    private readonly key: string,
   ) {
     this.conformance = new Conformance(document);
-    this.operations = document.operations.filter(({ path }) =>
-      paths.some((each) => `${path}/`.startsWith(`${each}/`)),
-    );
-  }
-
-  /** All sentences, in the order in which they were noted. */
-  get faults(): readonly string[] {
-    return [...this.found.values()];
   }
 
   /** @param kind the mistake without the value that shows it */
-  readonly note = (subject: string, problem: string, kind: string = problem): void => {
-    const mistake = `${subject} ${kind}`;
-    if (!this.found.has(mistake)) this.found.set(mistake, `${subject} ${problem}.`);
-  };
+  note({ title }: Named, problem: string, kind = problem): void {
+    const mistake = `${title} ${kind}`;
+    if (!this.faults.has(mistake)) this.faults.set(mistake, `${title} ${problem}.`);
+  }
 
-  /** Sends a request with the key, and compares the response with the document. */
-  async send(operation: Operation, request: ApiRequest): Promise<TestResponse> {
-    const { title, method } = operation;
-    const { path, what = '', ...rest } = request;
-    const cause = what === '' ? '' : ` to ${what}`;
-    const startedAt = performance.now();
-    const response = await this.request(path, { key: this.key, ...rest, method });
-    if (performance.now() - startedAt > SLOW_MS) this.slow.push(operation);
-    if (this.slow.filter((each) => each === operation).length === SLOW_RESPONSES) {
-      this.note(title, 'takes more than a second for each response');
-    }
-    const { status, headers, text } = response;
-    if (isSuccess(response)) this.succeeded.add(operation);
-    if (status >= MIN_SERVER_ERROR) {
-      const logged = valueAt(jsonIn(this.store.log.at(-1) ?? ''), 'err', 'message');
-      const error = shortened(textOf(logged ?? text));
-      this.note(title, `responds ${status}${cause}: ${error}`, `5xx ${error}`);
+  /** Notes a response with another status or code. @param cause such as `to a wrong key` */
+  requires(operation: Named, { status, text }: TestResponse, cause: string, wanted: string): void {
+    const got = status < 400 ? `${status}` : `${status} ${String(valueAt(jsonIn(text), 'code'))}`;
+    if (`${got} `.startsWith(`${wanted} `)) return;
+    this.note(operation, `responds ${got} ${cause}, and must respond ${wanted}`);
+  }
+
+  /** Sends a request, and compares the response with the document. */
+  async send(operation: Operation, request: ApiRequest = {}): Promise<TestResponse> {
+    const { path = this.pathOf(operation), what, ...rest } = request;
+    const { method, responses } = operation;
+    const response = await this.request(path, { ...rest, method });
+    const { status, text } = response;
+    const problem = `responds ${status}${what === undefined ? '' : ` to ${what}`}`;
+    if (status >= 500) {
+      const error = shown(valueAt(jsonIn(this.store.log.at(-1) ?? ''), 'err', 'message') ?? text);
+      this.note(operation, `${problem}: ${error}`, `5xx ${error}`);
       return response;
     }
-    if (isSuccess(response) && headers.etag !== undefined && headers.etag !== this.tagOf(operation, text)) {
-      this.note(title, 'has an ETag that is not the hash of its body. The store sets the ETag');
-    }
-    const mismatches = this.conformance.compare(operation.responses, method, response);
-    for (const { where, rule, got } of mismatches) {
-      const problem = `responds ${status}${cause}, which its document does not have`;
+    for (const { where, rule, got } of this.conformance.compare(responses, method, response)) {
+      const difference = `which its document does not have: ${where} ${rule}, got ${shown(got)}`;
       // Items differ in their index, and have the same mistake.
-      const kind = `${status} ${where.replaceAll(/\/\d+/g, '/0')} ${rule}`;
-      this.note(title, `${problem}: ${where} ${rule}, got ${shown(got)}`, kind);
+      this.note(operation, `${problem}, ${difference}`, `${status} ${where.replaceAll(/\d+/g, '0')} ${rule}`);
     }
+    if (isSuccess(response)) this.succeeded.add(operation);
     return response;
   }
 
-  /** @param text of a successful response */
-  private tagOf({ success = {} }: Operation, text: string): string {
-    const members = Object.entries(this.document.schema(success).properties ?? {});
-    return entityTagOf(
-      text,
-      members.flatMap(([name, schema]) => (UNTAGGED in schema ? name : [])),
-    );
+  /** Sends a request, again if the limit of a route rejects it. @param path below the base URL, such as `/pets` */
+  async request(path: string, request: TestRequest = {}): Promise<TestResponse> {
+    const send = () => sendRequest(this.store.url, `/v1${path}`, { key: this.key, ...request });
+    const response = await send();
+    if (response.status !== 429) return response;
+    this.store.clock.advance({ seconds: Number(response.headers['retry-after'] ?? 1) });
+    return send();
+  }
+
+  /** Creates a resource from the documented example. @returns undefined if the store rejects it */
+  async create(operation: Operation, headers: TestRequest['headers'] = {}, depth = 0) {
+    const body = await this.newBody(operation, depth);
+    const path = this.pathOf(operation);
+    const response = await this.send(operation, { path, body, headers });
+    if (!isSuccess(response)) return undefined;
+    const [, linked] = /\/v1(\/.*)$/.exec(response.headers.location ?? '') ?? [];
+    const own = `${path}/${encoded(valueAt(jsonIn(response.text), 'id'))}`;
+    const resource = { path: linked ?? own, body, response };
+    this.created.push(resource);
+    return resource;
+  }
+
+  /** Creates a resource at a path with a parameter, such as `/pets/{petId}`; undefined if no operation creates one. */
+  async createAt(path: string, depth = 0): Promise<Resource | undefined> {
+    const operation = this.document.at('POST', parentOf(path));
+    return operation && isCreation(operation) ? this.create(operation, {}, depth) : undefined;
+  }
+
+  /** Returns the example of a body with texts and times that no earlier one has, and that refers to new resources. */
+  async newBody({ body: schema = {} }: Operation, depth = 0): Promise<unknown> {
+    let body = this.document.schema(schema).example;
+    this.bodies += 1;
+    for (const [place, field] of this.document.placesOf(schema)) {
+      const old = valueAt(body, ...place);
+      // A member, or an item of a list, refers to a path whose last parameter has its name.
+      const name = String(place.findLast((step) => typeof step === 'string'));
+      const path = this.document.operations.find((each) => each.path.endsWith(`/{${name}}`))?.path;
+      const other = path && depth < MAX_REFERENCES ? await this.createAt(path, depth + 1) : undefined;
+      const value = other ? (jsonIn(idOf(other)) ?? idOf(other)) : variantOf(old, field, this.bodies);
+      const isValid = old !== undefined && this.document.errors(field, jsonOf(value)).length === 0;
+      if (isValid) body = changedAt(body, place, value);
+    }
+    return body;
   }
 
   /**
-   * Sends a request, and advances the clock when a limit rejects it. Other keys have limits to check.
+   * Returns the path of a request to a resource of this run, with the required parameters of its query.
    *
-   * @param path below the base URL, such as `/pets`
+   * @param given values of parameters, as they are written in the URL
    */
-  async request(path: string, request: TestRequest = { key: this.key }): Promise<TestResponse> {
-    for (let attempt = 1; ; attempt += 1) {
-      const response = await sendRequest(this.store.url, `/v1${path}`, request);
-      if (response.status !== TOO_MANY_REQUESTS || request.key !== this.key) return response;
-      const seconds = Number(response.headers['retry-after'] ?? 1);
-      if (attempt === MAX_ATTEMPTS || !(seconds <= MAX_WAIT_SECONDS)) {
-        const subject = `${request.method ?? 'GET'} /v1${path} responds 429 ${shortened(response.text)}`;
-        throw new UserError(`${subject}. Retry in ${seconds} s.`);
-      }
-      this.store.clock.advance({ seconds });
+  pathOf({ path, parameters }: Operation, given: Readonly<Record<string, string>> = {}): string {
+    const { created, document } = this;
+    let filled = path;
+    for (const { name, in: place, required, example, schema } of parameters) {
+      const value = given[name] ?? encoded(example ?? schema.example ?? 1);
+      if (place === 'query' && (required || name in given)) filled = withQuery(filled, `${name}=${value}`);
+      if (place !== 'path') continue;
+      const pattern = path.slice(0, path.indexOf('}', path.indexOf(`{${name}}`)) + 1);
+      const known = created.find((each) => document.patternOf(`/v1${each.path}`) === pattern);
+      filled = filled.replace(`{${name}}`, () => given[name] ?? (known ? idOf(known) : value));
     }
+    return filled;
   }
-}
-
-export function codeOf({ status, text }: Pick<TestResponse, 'status' | 'text'>): string | undefined {
-  const body = status < 400 ? undefined : jsonIn(text);
-  return isObject(body) ? String(body['code']) : undefined;
 }
 
 export function isSuccess({ status }: TestResponse): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Finds the target of the `Link` header (RFC 8288) with this relation. */
-export function linkOf({ headers }: TestResponse, relation: string): string | undefined {
-  const links = [...String(headers.link).matchAll(/<([^>]*)>\s*;\s*rel="([^"]*)"/g)];
-  return links.find(([, , name]) => name === relation)?.[1];
+export function isCreation({ method, responses }: Operation): boolean {
+  return method === 'POST' && responses['201'] !== undefined;
 }
 
-/** Returns the path of a link below the base URL; undefined if it leads elsewhere. */
-export function pathOfLink(link: string | undefined): string | undefined {
-  if (link === undefined || !URL.canParse(link, 'http://localhost')) return undefined;
-  const { pathname, search } = new URL(link, 'http://localhost');
-  const [, path] = /^.*?\/v1(\/.*)$/.exec(pathname) ?? [];
-  return path === undefined ? undefined : `${path}${search}`;
+/** Adds parameters to a path, which may have a query already. */
+export function withQuery(path: string, query: string): string {
+  return `${path}${path.includes('?') ? '&' : '?'}${query}`;
 }
 
-/** Prints a value in one short line. */
+function idOf({ path }: Resource): string {
+  return path.split('/').at(-1) ?? '';
+}
+
+/** Returns the path of the collection of a resource: `/pets` for `/pets/{petId}`. */
+export function parentOf(path: string): string {
+  return path.replace(/\/[^/]+$/, '');
+}
+
+export function encoded(value: unknown): string {
+  return encodeURIComponent(typeof value === 'string' ? value : jsonOf(value));
+}
+
+/** Prints a value in one short line without control characters. */
 export function shown(value: unknown): string {
-  const isText = typeof value === 'string' && value.trim() !== '';
-  return shortened(isText ? value : value === undefined ? 'nothing' : jsonOf(value));
+  const text = typeof value === 'string' && value.trim() !== '' ? value : jsonOf(value);
+  const line = text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').replace(/[.!]$/, '');
+  return line.length > 100 ? `${line.slice(0, 100)}…` : line;
 }
 
-/** Shortens a text to one line without control characters. */
-function shortened(text: string): string {
-  const line = text.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').replace(/[.!]$/, '');
-  return line.length > MAX_SHOWN ? `${line.slice(0, MAX_SHOWN)}…` : line;
+/** A later minute is also a time of the same form. Texts are in another order than ids. */
+function variantOf(example: unknown, { type, format }: Schema, variant: number): unknown {
+  if (type !== 'string') return example;
+  const time = format === 'date-time' ? Date.parse(String(example)) : NaN;
+  const text = `${String(example)} ${99_999 - variant}`;
+  return Number.isNaN(time) ? text : new Date(time + variant * MINUTE_MS).toISOString();
 }

@@ -56,9 +56,10 @@ export function sendRequest(
 
 async function responseOf(incoming: IncomingMessage): Promise<TestResponse> {
   const text = await textOf(incoming);
+  const { statusCode: status = 0, headers } = incoming;
   return {
-    status: incoming.statusCode ?? 0,
-    headers: incoming.headers,
+    status,
+    headers,
     text,
     get json(): unknown {
       return JSON.parse(text);

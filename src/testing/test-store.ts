@@ -74,7 +74,7 @@ export interface TestStore {
    * @throws Error if the document does not have the response
    */
   fetch(path: string, request?: TestRequest): Promise<TestResponse>;
-  /** Does at once all that is due: what expires, deliveries of webhooks, counts that wait to be written. */
+  /** Does immediately all that is due: what expires, deliveries of webhooks, counts that wait to be written. */
   runDueWork(): Promise<void>;
   /** Creates a database on the server of this store. */
   createDatabase(): Promise<TestDatabase>;
@@ -83,8 +83,6 @@ export interface TestStore {
 }
 
 const NO_LIMIT = 1_000_000_000;
-/** The error of commits that `brokenPromises` breaks on purpose, which the log lacks. */
-export const BROKEN_COMMIT = 'rolled back by a test';
 
 /**
  * Starts a store with extensions on an embedded PostgreSQL, migrated, on a free port of 127.0.0.1.
@@ -92,7 +90,7 @@ export const BROKEN_COMMIT = 'rolled back by a test';
  * @throws UserError for a mistake of an extension
  */
 export async function startTestStore(options: TestStoreOptions = {}): Promise<TestStore> {
-  const { extensions = [], settings = {}, clock = new TestClock(), ...given } = options;
+  const { extensions = [], settings = {}, clock = new TestClock(), server: given } = options;
   /** Closes what was opened, in the order in which it was. */
   const closing: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
@@ -100,20 +98,18 @@ export async function startTestStore(options: TestStoreOptions = {}): Promise<Te
   };
   try {
     const store = createStore(extensions);
-    const server = given.server ?? (await startTestServer());
-    if (!given.server) closing.push(() => server.close());
+    const server = given ?? (await startTestServer());
+    if (!given) closing.push(() => server.close());
     const database = await server.createDatabase();
     closing.push(() => database.drop());
     // A busy machine must not make concurrent requests 503.
     const defaults = readConfig({ LOG_LEVEL: 'warn', DATABASE_POOL_WAIT_MS: '20000' }, store.settings);
     const config = { ...defaults, ...settings, databaseUrl: database.url };
     const log: string[] = [];
-    const write = (line: string): void => void (line.includes(BROKEN_COMMIT) || log.push(line));
-    const { app } = await buildService(config, store, { write }, clock);
+    const { app } = await buildService(config, store, { write: (line) => void log.push(line) }, clock);
     closing.push(() => app.close());
     await app.listen(0, '127.0.0.1');
-    const url = await app.getUrl();
-    const { scopes } = store;
+    const [url, { scopes }] = [await app.getUrl(), store];
     const key = keyCreator(app.get(ApiKeysService, { strict: false }), scopes);
     let conformance: Conformance | undefined;
     const fetch = async (path: string, request: TestRequest = {}): Promise<TestResponse> => {
@@ -130,12 +126,12 @@ export async function startTestStore(options: TestStoreOptions = {}): Promise<Te
   }
 }
 
-/** Does at once the work that the modules of an application repeat. */
+/** Does immediately the work that the modules of an application repeat. */
 export async function runDueWork(app: INestApplicationContext): Promise<void> {
-  const providers = [...app.get(ModulesContainer).values()].flatMap((module) => [
-    ...module.providers.values(),
-  ]);
-  for (const { instance } of providers) if (instance instanceof PeriodicWork) await instance.runNow();
+  const modules = [...app.get(ModulesContainer).values()];
+  for (const { instance } of modules.flatMap(({ providers }) => [...providers.values()])) {
+    if (instance instanceof PeriodicWork) await instance.runNow();
+  }
 }
 
 /** Reads the OpenAPI document of a store at its address. */
@@ -152,9 +148,8 @@ function keyCreator(keys: ApiKeysService, allScopes: readonly string[]): TestSto
     // A further key of an account has its plan unless the options name one.
     const isKnown = accounts.has(account) && Object.keys(limits).length === 0;
     const choice: PlanChoice | undefined = isKnown ? undefined : { plan, ...numbers };
-    const { key } = await keys.create({ account, choice, scopes, expiresAt, label: 'test' });
     accounts.add(account);
-    return key;
+    return (await keys.create({ account, choice, scopes, expiresAt, label: 'test' })).key;
   };
 }
 
@@ -172,29 +167,25 @@ export interface TestServer {
 
 /** Starts an embedded PostgreSQL in a temporary folder, which `close` removes. */
 export async function startTestServer(): Promise<TestServer> {
-  const directory = await mkdtemp(join(tmpdir(), 'animal-store-testing-'));
-  const server = await startEmbedded({ dataDir: directory, durable: false });
+  const dataDir = await mkdtemp(join(tmpdir(), 'animal-store-testing-'));
+  const server = await startEmbedded({ dataDir, durable: false });
+  const run = async (statement: string): Promise<void> => {
+    const client = await openConnection(server.url());
+    try {
+      await client.query(statement);
+    } finally {
+      await client.end();
+    }
+  };
   return {
     createDatabase: async () => {
       const name = `test_${randomUUID().replaceAll('-', '')}`;
-      await run(server.url(), `CREATE DATABASE ${name} STRATEGY FILE_COPY`);
-      return {
-        url: server.url(name),
-        drop: () => run(server.url(), `DROP DATABASE ${name} WITH (FORCE)`),
-      };
+      await run(`CREATE DATABASE ${name} STRATEGY FILE_COPY`);
+      return { url: server.url(name), drop: () => run(`DROP DATABASE ${name} WITH (FORCE)`) };
     },
     close: async () => {
       await server.stop();
-      await rm(directory, { recursive: true, force: true });
+      await rm(dataDir, { recursive: true, force: true });
     },
   };
-}
-
-async function run(url: string, statement: string): Promise<void> {
-  const client = await openConnection(url);
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
 }

@@ -31,7 +31,7 @@ export interface TestApp {
   send(method: string, path: string, options?: RequestOptions): Promise<HttpResponse>;
   get(path: string, options?: RequestOptions): Promise<HttpResponse>;
   post(path: string, body: RequestOptions['body'], options?: RequestOptions): Promise<HttpResponse>;
-  /** Does at once all that is due, such as expiry and deliveries. */
+  /** Does immediately all that is due, such as expiry and deliveries. */
   runDueWork(): Promise<void>;
   /** Stops and starts the service on the same database, with the same clock. */
   restart(meanwhile?: () => Promise<void>): Promise<void>;

@@ -46,7 +46,7 @@ export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnA
     return (this.running ??= this.attempt().finally(() => (this.running = undefined)));
   }
 
-  /** Runs at once, after a run that is under way. */
+  /** Runs immediately, after a run that is under way. */
   async runNow(): Promise<void> {
     await this.running;
     await this.runOnce();

@@ -1,188 +1,160 @@
-import { Body, Controller, Delete, Get, Module, Patch, Post, Query, Res, type Type } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { Throttle } from '@nestjs/throttler';
-import {
-  defineErrors,
-  defineScopes,
-  type Extension,
-  Idempotent,
-  IfMatch,
-  type Once,
-  Operation,
-  pages,
-  PathId,
-  SortedPageQuery,
-  Sql,
-} from '../../../src';
-import type { OperationFacts } from '../../../src/platform/api-docs/operation.decorator';
-import { Items, type Row } from './items';
-import { bodyOf, CHANGE, dtoOf, type Fields, ITEM, migrationOf } from './items.parts';
+import { Body, Controller, Get, Module, Patch, Post, Query, Res } from '@nestjs/common';
+import { ApiHeader, ApiProperty, ApiSchema, ApiTags, PickType } from '@nestjs/swagger';
+import { IsString } from 'class-validator';
+import type { FastifyReply } from 'fastify';
+import type { EntityManager } from 'typeorm';
+import * as store from '../../../src';
+import { IDEMPOTENCY_KEY_HEADER } from '../../../src/platform/idempotency/idempotent.decorator';
+import { insufficientScope } from '../../../src/replace';
+import { migrationOf } from '../../database/support/extensions';
 
-type Handler = (this: Items, ...args: any[]) => unknown;
-type HandlerName = 'list' | 'create' | 'get' | 'update' | 'remove';
-
-/** One planted mistake: the parts of a correct extension that it replaces. */
-export interface Changes {
-  /** Fields of the body, and of the resource. */
-  readonly body?: Fields;
-  readonly item?: Fields;
-  /** False: the body lacks the weight, which is then 5. */
-  readonly hasWeight?: boolean;
-  readonly list?: Handler;
-  readonly create?: Handler;
-  readonly get?: Handler;
-  readonly update?: Handler;
-  readonly remove?: Handler;
-  /** The handlers of the extension. Default: all. */
-  readonly handlers?: readonly HandlerName[];
-  /** Replaces facts of `@Operation`; false leaves the decorator out. */
-  readonly facts?: Readonly<Record<string, Partial<OperationFacts> | false>>;
-  /** Decorators that are added to a handler, above the others. */
-  readonly decorators?: Readonly<Record<string, readonly MethodDecorator[]>>;
-  /** Replaces the type of the body. */
-  readonly bodyType?: Type;
-  readonly queryType?: Type;
-  /** Replaces `@PathId()`. */
-  readonly itemId?: ParameterDecorator;
-  readonly tags?: readonly string[];
-  readonly declaredTags?: Extension['tags'];
-  readonly up?: (table: string) => string;
-  /** The limit of each route in a minute. */
-  readonly throttle?: number;
-  /** True: it declares the events `${name}.created`. */
-  readonly hasEvents?: true;
+interface Row {
+  readonly id: bigint;
+  readonly name: string;
+  readonly size: number;
 }
 
-const read = ([id, name, weight, places, note]: [bigint, string, bigint, number, string | null]): Row => ({
-  id,
-  name,
-  weight,
-  places,
-  note,
-});
+const NAME = { description: 'Name of the item.', example: 'North' };
+const SIZE = { description: 'Size of the item.', example: 5 };
+let visits = 0;
 
-/** Creates an extension with a list, a creation and a resource, and one planted mistake. */
-export function itemsExtension(name: string, changes: Changes = {}): Extension {
-  const scopes = defineScopes(name, 'read', 'write');
-  const code = name.replaceAll('-', '_');
-  const errors = defineErrors({
-    [`${code}_taken`]: { status: 409, when: 'the name is taken', message: 'The name is taken.' },
-    [`${code}_unknown`]: {
-      status: 404,
-      when: 'no item has this id',
-      message: 'There is no item with this id.',
-    },
+/** Creates an extension with one kind of resource. It keeps each promise of the store except those of its mistakes. */
+export function itemsExtension(name: string, mistakes: readonly string[] = []): store.Extension {
+  const has = (mistake: string) => mistakes.includes(mistake);
+  const table = name.replaceAll('-', '_');
+  const scopes = store.defineScopes(name, 'read', 'write');
+  const errors = store.defineErrors({
+    [`${table}_unknown`]: { status: 404, when: 'no item has this id', message: 'No item has this id.' },
   });
-  const taken = errors[`${code}_taken`]!;
-  const unknown = errors[`${code}_unknown`]!;
-  const NewItem = changes.bodyType ?? dtoOf(`New${code}`, bodyOf(changes));
-  const Item = dtoOf(code, { ...ITEM, ...changes.item });
-  const Change = dtoOf(`Change${code}`, CHANGE);
-  const path = `/${name}`;
+  const unknown = errors[`${table}_unknown`]!;
+  const ItemId = () => store.PathId('itemId', 'Identifier of the item.', unknown);
+  const anyText: PropertyDecorator = (target, key) => {
+    IsString()(target, key);
+    ApiProperty({ type: 'string', ...NAME })(target, key);
+  };
+  const facts = (id: string, scope: string | readonly string[]) => ({
+    id: `${table}_${id}`,
+    summary: `${id} items`,
+    description: `Does ${id} items.`,
+    scope,
+  });
 
-  const listed = pages({ table: code, columns: Object.keys(ITEM).join(', '), read, type: Item });
+  @ApiSchema({ description: 'An item.' })
+  class Item {
+    @store.Int64({ description: 'Identifier of the item.', example: 1 })
+    readonly id!: bigint;
 
-  class ItemsController extends Items {
-    override readonly facts = { path, table: code, pages: listed, taken, unknown };
+    @(has('any text') ? anyText : store.Text({ max: 50, ...NAME }))
+    readonly name!: string;
+
+    @ApiProperty({ maximum: 500 })
+    @store.Integer({ min: 1, max: has('a bound is ignored') ? 501 : 500, ...SIZE })
+    readonly size!: number;
   }
-  Reflect.defineMetadata('design:paramtypes', [Sql], ItemsController);
+  @ApiSchema({ description: 'An item to add.' })
+  class NewItem extends PickType(Item, ['name', 'size']) {}
+  @ApiSchema({ description: 'The change of an item.' })
+  class Change extends PickType(Item, ['name']) {}
+  for (const type of [Item, NewItem, Change])
+    Object.defineProperty(type, 'name', { value: table + type.name });
 
-  const route = (
-    handler: HandlerName,
-    method: MethodDecorator,
-    facts: OperationFacts,
-    given: readonly (readonly [ParameterDecorator, unknown])[],
-  ): void => {
-    if (changes.handlers?.includes(handler) === false) return;
-    const changed = changes.facts?.[handler];
-    const declared = { ...facts, ...changed };
-    const run: Handler = changes[handler] ?? Items.prototype[handler];
-    // Nest keeps its metadata on the function, so each extension needs its own.
-    const own = function (this: Items, ...args: any[]) {
-      if (!declared.idempotent) return run.apply(this, args);
-      const once: Once = args.at(-1);
-      return once(async (transaction) => run.apply(this, [...args.slice(0, -1), transaction]));
-    };
-    Object.defineProperty(own, 'name', { value: handler });
-    Object.defineProperty(ItemsController.prototype, handler, { value: own, configurable: true });
-    const target = ItemsController.prototype;
-    const parameters = [...given, ...(declared.idempotent ? [[Idempotent(), Function] as const] : [])];
-    for (const [at, [decorate]] of parameters.entries()) decorate(target, handler, at);
-    Reflect.defineMetadata(
-      'design:paramtypes',
-      parameters.map(([, type]) => type),
-      target,
-      handler,
-    );
-    const decorators = [
-      ...(changes.decorators?.[handler] ?? []).toReversed(),
-      method,
-      ...(changed === false ? [] : [Operation(declared)]),
-    ];
-    const descriptor = Object.getOwnPropertyDescriptor(target, handler)!;
-    Object.defineProperty(target, handler, Reflect.decorate(decorators, target, handler, descriptor));
-  };
-  const reply = [Res({ passthrough: true }), Object] as const;
-  const precondition = [IfMatch(Item), Function] as const;
-  const itemId = [changes.itemId ?? PathId('itemId', 'Identifier of the item.', unknown), BigInt] as const;
-  const list: OperationFacts = {
-    id: `${code}_list`,
-    summary: 'List items',
-    description: 'Lists the items.',
-    scope: scopes.read,
-    returns: [200, [Item], 'A page of items.'],
-  };
-  route('list', Get(), list, [[Query(), changes.queryType ?? SortedPageQuery], reply]);
-  const create: OperationFacts = {
-    id: `${code}_create`,
-    summary: 'Add an item',
-    description: 'Adds an item.',
-    scope: scopes.write,
-    idempotent: true,
-    returns: [201, Item, 'The created item.'],
-    rejects: [taken],
-  };
-  route('create', Post(), create, [[Body(), NewItem], reply]);
-  const get: OperationFacts = {
-    id: `${code}_get`,
-    summary: 'Get an item',
-    description: 'Returns an item.',
-    scope: scopes.read,
-    returns: [200, Item, 'The item.'],
-  };
-  route('get', Get(':itemId'), get, [itemId]);
-  const update: OperationFacts = {
-    id: `${code}_update`,
-    summary: 'Change an item',
-    description: 'Changes the note of an item.',
-    scope: [scopes.read, scopes.write],
-    returns: [200, Item, 'The changed item.'],
-  };
-  route('update', Patch(':itemId'), update, [itemId, [Body(), Change], precondition]);
-  const remove: OperationFacts = {
-    id: `${code}_remove`,
-    summary: 'Remove an item',
-    description: 'Removes an item.',
-    scope: scopes.write,
-    returns: [204, undefined, 'The item was removed.'],
-  };
-  route('remove', Delete(':itemId'), remove, [itemId, precondition]);
-  if (changes.tags?.length !== 0) ApiTags(...(changes.tags ?? [name]))(ItemsController);
-  Controller({ path: name, version: '1' })(ItemsController);
+  const read = ([id, own, size]: [bigint, string, number]): Row => ({ id, name: own, size });
+  const listed = store.pages({ table, columns: 'id, name, size', read, type: Item });
 
-  if (changes.throttle !== undefined) {
-    Throttle({ default: { limit: changes.throttle, ttl: 60_000 } })(ItemsController);
+  @ApiTags(name)
+  @Controller({ path: name, version: '1' })
+  class ItemsController {
+    constructor(private readonly sql: store.Sql) {}
+
+    @Get()
+    @(has('no key is required') ? store.Public() : () => undefined)
+    @store.Operation({
+      ...facts('list', has('a scope is not enough') ? [scopes.read, scopes.write] : scopes.read),
+      returns: [200, [Item], 'A page of items.'],
+    })
+    list(@Query() query: store.SortedPageQuery, @Res({ passthrough: true }) { request }: FastifyReply) {
+      const isEnough = !has('a scope is not enough') || request.principal!.scopes.includes(scopes.write);
+      if (!isEnough) throw insufficientScope(scopes.write);
+      const rows = (order: string) =>
+        this.rows(`SELECT * FROM ${table} ORDER BY ${order} LIMIT $1`, [query.limit]);
+      if (has('a list is sorted by name')) return rows('name');
+      return has('a cursor is ignored') ? rows('id') : listed.list(this.sql, query);
+    }
+
+    @Post()
+    @store.Operation({
+      ...facts('create', scopes.write),
+      ...(!has('a response is not kept') && { idempotent: true }),
+      returns: [201, Item, 'The created item.'],
+    })
+    @(has('a response is not kept') ? ApiHeader(IDEMPOTENCY_KEY_HEADER) : () => undefined)
+    create(
+      @Body() body: NewItem,
+      @(has('a response is not kept') ? () => undefined : store.Idempotent()) once?: store.Once,
+    ) {
+      if (!once) return this.insert(body);
+      return once(async (transaction) => {
+        if (has('a creation is repeated')) await this.insert({ name: 'again', size: 1 });
+        return this.insert(body, transaction);
+      });
+    }
+
+    @Get(':itemId')
+    @store.Operation({ ...facts('get', scopes.read), returns: [200, Item, 'The item.'] })
+    async get(@ItemId() id: bigint) {
+      const [row] = await this.rows(`SELECT * FROM ${table} WHERE id = $1`, [id]);
+      if (has('an unknown id is found')) return row ?? { id, name: 'none', size: 1 };
+      if (!row) throw unknown();
+      if (has('a response is undocumented')) return { ...row, size: null };
+      visits += 1;
+      return has('a body is never the same') ? { ...row, size: (visits % 500) + 1 } : row;
+    }
+
+    @Patch(':itemId')
+    @store.Operation({
+      ...facts('update', scopes.write),
+      returns: [200, Item, 'The changed item.'],
+    })
+    update(
+      @ItemId() id: bigint,
+      @Body() body: Change,
+      @store.IfMatch(Item) precondition: store.Precondition<object>,
+    ) {
+      return this.sql.transaction(async (transaction) => {
+        const lock = `SELECT * FROM ${table} WHERE id = $1 FOR NO KEY UPDATE`;
+        const [before] = await this.rows(lock, [id], transaction);
+        if (!before) throw unknown();
+        const change = `UPDATE ${table} SET name = $2 WHERE id = $1 RETURNING *`;
+        const [row] = await this.rows(change, [id, body.name], transaction);
+        if (has('a change is not undone')) await transaction.query('COMMIT');
+        if (has('another body is compared')) precondition({ ...before, size: before.size + 1 });
+        else if (!has('If-Match is ignored')) precondition(before);
+        return row;
+      });
+    }
+
+    private rows(text: string, values: readonly unknown[], transaction?: EntityManager): Promise<Row[]> {
+      return this.sql.rows<Row>({ text }, values, transaction);
+    }
+
+    private async insert({ name: own, size }: NewItem, transaction?: EntityManager): Promise<Row> {
+      const text = `INSERT INTO ${table} (name, size) VALUES ($1, $2) RETURNING *`;
+      const [row] = await this.rows(text, [own, size], transaction);
+      return row!;
+    }
   }
 
   @Module({ controllers: [ItemsController] })
   class ItemsModule {}
 
+  const columns = 'id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text, size integer';
   return {
     name,
     modules: [ItemsModule],
-    migrations: [migrationOf(code, changes)],
+    migrations: [
+      migrationOf(`${table}1795400000000`, `CREATE TABLE ${table} (${columns})`, `DROP TABLE ${table}`),
+    ],
     scopes: Object.values(scopes),
-    tags: changes.declaredTags ?? { [name]: 'Items.' },
-    ...(changes.hasEvents && { events: { [`${name}.created`]: { data: Item, scope: scopes.read } } }),
+    tags: { [name]: 'Items.' },
   };
 }

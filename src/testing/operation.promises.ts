@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import { REQUIRED_SCOPES } from '../platform/api-docs/required-scopes';
+import { entityTagOf, IF_MATCH_HEADER, IF_NONE_MATCH_HEADER } from '../platform/entity-tags/entity-tag';
+import { IDEMPOTENCY_KEY_HEADER } from '../platform/idempotency/idempotent.decorator';
+import { type Api, type ApiRequest, isCreation, isSuccess, parentOf, type Promises } from './api';
+import type { Operation } from './api-document';
+import { jsonOf } from './json';
+import { newestIds } from './list.promises';
+
+const [IF_MATCH, IF_NONE_MATCH] = [IF_MATCH_HEADER.name, IF_NONE_MATCH_HEADER.name];
+const IDEMPOTENCY_KEY = IDEMPOTENCY_KEY_HEADER.name;
+const NO_PATH = '/nothing-here';
+/** No operation requires this scope, no resource has this id or this entity tag. */
+const OTHER_SCOPE = 'nothing:read';
+const OTHER_ID = '9223372036854775807';
+const OTHER_TAG = entityTagOf('another state');
+
+/** Keys, scopes, methods and addresses; Idempotency-Key; entity tags. */
+export const operationPromises: Promises = {
+  async 'a request without a valid key gets 401, also with a body that is not JSON'(api, operation) {
+    const without = await sendHarmless(api, operation, { key: undefined });
+    api.requires(operation, without, 'to a request without a key', '401 missing_api_key');
+    const wrong = await sendHarmless(api, operation, { key: 'wrong' });
+    api.requires(operation, wrong, 'to a wrong key', '401 invalid_api_key');
+  },
+
+  async 'a key gets 403 unless it has a scope of the operation'(api, operation) {
+    const { scopes } = operation;
+    for (const scope of [OTHER_SCOPE, ...scopes]) {
+      const key = await api.store.key({ scopes: [scope] });
+      const response = await sendHarmless(api, operation, { key });
+      const cause = `to a key with the scope ${scope}`;
+      if (scope === OTHER_SCOPE && scopes.length > 0) {
+        api.requires(operation, response, cause, '403 insufficient_scope');
+      } else if (response.status === 403) {
+        api.note(operation, `responds 403 ${cause}, and its ${REQUIRED_SCOPES} admits it`);
+      }
+    }
+  },
+
+  async 'an unknown id or address gets 404, an unknown method 405 with Allow'(api, operation) {
+    const { method, path, responses } = operation;
+    if (path.endsWith('}') && responses['404']) {
+      const { status } = await sendExample(api, operation, { path: otherPathOf(api, operation) });
+      if (status < 300) api.note(operation, `responds ${status} to an unknown id, and documents 404`);
+    }
+    const { status, headers } = await api.request(api.pathOf(operation), { method: 'PROPFIND' });
+    const isAllowed = String(headers.allow).split(/,? /).includes(method);
+    if (status !== 405 || !isAllowed) {
+      api.note(
+        operation,
+        `responds ${status} to an unknown method, and must respond 405 with ${method} in Allow`,
+      );
+    }
+    const unknown = { title: `GET /v1${NO_PATH}` };
+    api.requires(unknown, await api.request(NO_PATH), 'to an unknown address', '404 route_not_found');
+  },
+
+  async 'a repeated Idempotency-Key creates once and gets the first response again, another body 422'(
+    api,
+    operation,
+  ) {
+    if (!isCreation(operation) || !takesHeader(operation, IDEMPOTENCY_KEY)) return;
+    const isBatch = operation.success?.type === 'array';
+    const list = api.document.at('GET', isBatch ? parentOf(operation.path) : operation.path);
+    const known = list ? await newestIds(api, list) : [];
+    const headers = { [IDEMPOTENCY_KEY]: randomUUID() };
+    const first = await api.create(operation, headers);
+    if (!first) return;
+    const again = await api.send(operation, { body: first.body, headers });
+    const isReplayed = again.headers['idempotent-replayed'] === 'true' && again.text === first.response.text;
+    // A response with a secret is not stored.
+    if (!isReplayed && !again.text.includes('"secret_already_shown"')) {
+      api.note(
+        operation,
+        'does not replay the response of an Idempotency-Key. Declare idempotent: true and @Idempotent()',
+      );
+    }
+    const created = list ? (await newestIds(api, list)).filter((id) => !known.includes(id)) : [];
+    if (created.length > 1) {
+      api.note(
+        operation,
+        'creates more than once for one Idempotency-Key. Use the transaction of @Idempotent()',
+      );
+    }
+    const body = await api.newBody(operation);
+    if (jsonOf(body) === jsonOf(first.body)) return;
+    const other = await api.send(operation, { body, headers });
+    api.requires(operation, other, 'to an Idempotency-Key with another body', '422 idempotency_key_reused');
+  },
+
+  async 'the ETag of a response gets 304 while nothing changes'(api, operation) {
+    if (operation.method !== 'GET' || !takesHeader(operation, IF_NONE_MATCH)) return;
+    const { etag } = (await api.send(operation)).headers;
+    if (etag === undefined) return;
+    const again = await api.send(operation, { headers: { [IF_NONE_MATCH]: etag } });
+    api.requires(operation, again, 'to the ETag of its last response', '304');
+  },
+
+  async 'If-Match gets 412 and changes nothing, unless it is the current ETag'(api, operation) {
+    const read = api.document.at('GET', operation.path);
+    if (!read || !takesHeader(operation, IF_MATCH)) return;
+    const resource = await api.createAt(operation.path);
+    const path = resource?.path ?? api.pathOf(operation);
+    const before = await api.send(read, { path });
+    const other = await sendExample(api, operation, { path, headers: { [IF_MATCH]: OTHER_TAG } });
+    const after = await api.send(read, { path });
+    const isChanged = after.text !== before.text;
+    // The change may be in force (RFC 9110, 13.1.1).
+    if (isChanged || !isSuccess(other))
+      api.requires(operation, other, 'to an If-Match of another state', '412');
+    if (isChanged)
+      api.note(
+        operation,
+        'changes the resource with an If-Match of another state. Compare before the change',
+      );
+    // Other operations need a resource that this promise has not created.
+    if (operation.method === 'DELETE' && !resource) return;
+    const headers = { [IF_MATCH]: String(after.headers.etag) };
+    if ((await sendExample(api, operation, { path, headers })).status !== 412) return;
+    const remedy = 'Give @IfMatch() the class of the response of GET, and the Precondition its state';
+    api.note(operation, `responds 412 to the current ETag in If-Match. ${remedy}`);
+  },
+};
+
+/** Sends the example of the body with texts that no earlier body has. */
+export async function sendExample(api: Api, operation: Operation, request: ApiRequest = {}) {
+  return api.send(operation, { body: operation.body && (await api.newBody(operation)), ...request });
+}
+
+/** Sends a request that changes nothing: with a body that no operation accepts, or for an id that no resource has. */
+function sendHarmless(api: Api, operation: Operation, request: ApiRequest) {
+  const isHarmless = operation.method === 'GET' || operation.body !== undefined;
+  const path = isHarmless ? api.pathOf(operation) : otherPathOf(api, operation);
+  return api.send(operation, { path, body: operation.body && '{', ...request });
+}
+
+/** Returns the path of a request to a resource that does not exist. */
+function otherPathOf(api: Api, operation: Operation): string {
+  const [, name = ''] = /\{(\w+)\}[^{]*$/.exec(operation.path) ?? [];
+  return api.pathOf(operation, { [name]: OTHER_ID });
+}
+
+function takesHeader({ parameters }: Operation, name: string): boolean {
+  return parameters.some((each) => each.in === 'header' && each.name === name);
+}
