@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync, readlinkSync, symlinkSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { Client } from 'pg';
@@ -7,6 +8,7 @@ import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { migrations, schemaConfig } from '../support/schema-config';
 import { runProgram } from '../support/service';
+import { untilWaiting } from '../support/lock-waits';
 import { until } from '../support/until';
 import { backup, backupFolder, contentOf, messageOf, restore } from './support/backups';
 import { configWith, extensionOf, migrationOf } from './support/extensions';
@@ -143,7 +145,7 @@ describe('a backup', () => {
     await blocker.connect();
     await blocker.query('BEGIN; LOCK TABLE pets');
     const message = messageOf(backup(source, folder.file('broken')));
-    await until(async () => (await source.query(WAITING_LOCKS)).length === 1);
+    await untilWaiting(source);
     await source.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LOCK TABLE accounts%'`,
     );
@@ -156,10 +158,12 @@ describe('a backup', () => {
     const program = `
       const { writeWholeFile } = require('./src/cli/backup/whole-file');
       setInterval(() => undefined, 1_000);
-      void writeWholeFile(process.env.FILE, () => new Promise(() => undefined));`;
+      void writeWholeFile(process.env.FILE, (file) =>
+        new Promise(() => file.once('open', () => console.log('begun'))));`;
     const { child, ended } = runProgram(program, { FILE: folder.file('ended') });
     const files = () => readdirSync(folder.path).filter((name) => name.startsWith('ended'));
-    await until(() => files().length === 1);
+    await once(child.stdout!, 'data');
+    expect(files()).toHaveLength(1);
     child.kill(signal);
     expect([await ended, child.signalCode, files()]).toEqual([null, signal, []]);
   });

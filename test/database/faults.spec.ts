@@ -1,13 +1,12 @@
 import { Sql } from '../../src';
 import { settle } from '../events/support/feed';
-import { poolOf } from '../failure/support/pool';
+import { emptyPool } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
 import { END_OTHER_SESSIONS } from '../support/database';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
 import { rejectionOf, startHere } from '../support/start';
 import { holdMeasuredTime, pass } from '../support/timers';
-import { until } from '../support/until';
 
 /** Statements, and those of the advice. ALL includes foreign keys. */
 const FAULTS: Readonly<Record<string, string>> = {
@@ -64,8 +63,7 @@ describe('a database that confirms changes without their events or checks', () =
     async (place) => {
       const changed = `ALTER ${place.replace('%', new URL(app.database.directUrl).pathname.slice(1))}`;
       await administer(`${changed} SET session_replication_role = replica`);
-      await app.database.query(END_OTHER_SESSIONS);
-      await until(() => poolOf(app).totalCount === 0);
+      await emptyPool(app, () => app.database.query(END_OTHER_SESSIONS));
       expect((await app.post('/v1/pets', aNewPet())).status).toBe(503);
       expect(await startSays()).toMatch(/ As a superuser run ALTER .+ RESET session_replication_role\.$/);
       await administer('GRANT SET ON PARAMETER session_replication_role TO app');

@@ -3,7 +3,7 @@ import { migrate, migrationStates, revert } from '../../src/platform/database/mi
 import type { Extension } from '../../src/platform/extension/extension';
 import { kennels, Kennels1795300000000 } from '../modules/support/kennels.extension';
 import { createDatabase, type TestDatabase } from '../support/database';
-import { lockWaits } from '../support/lock-waits';
+import { untilWaiting } from '../support/lock-waits';
 import { migrations, schemaConfig } from '../support/schema-config';
 import { until } from '../support/until';
 import { configWith, extensionOf, migrationOf } from './support/extensions';
@@ -161,7 +161,7 @@ describe('the reversion of an extension', () => {
     await apply(both);
     await database.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
     const commands = [1, 2].map(() => revert(configWith(database.url, both), 'kennels'));
-    await until(async () => (await lockWaits(database)).length === 2);
+    await untilWaiting(database, 2);
     await database.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
     expect((await Promise.all(commands)).flat()).toEqual([Shelters.name, KENNELS]);
   });

@@ -81,7 +81,7 @@ describe('a session has the settings of the service', () => {
       );
       return clientsOf(app).every((client) => !before.includes(client));
     });
-    await until(async () => (await app.get('/readyz', { key: undefined })).status === 200);
+    expect((await app.get('/readyz', { key: undefined })).status).toBe(200);
     // Keys are read again.
     app.clock.advance({ seconds: 10 });
   }

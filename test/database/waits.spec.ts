@@ -5,9 +5,8 @@ import { Client } from 'pg';
 import { backupDatabase } from '../../src/cli/backup/backup-database';
 import { migrate } from '../../src/platform/database/migrate';
 import { createDatabase } from '../support/database';
-import { lockWaits } from '../support/lock-waits';
+import { untilWaiting } from '../support/lock-waits';
 import { holdTimers, pass } from '../support/timers';
-import { until } from '../support/until';
 import { configWith, extensionOf, migrationOf } from './support/extensions';
 
 const Locks = migrationOf('Locks1795300000008', 'LOCK TABLE pets', '');
@@ -33,7 +32,7 @@ it.each<[what: string, sentence: string, run: (url: string) => Promise<unknown>]
   holdTimers();
   const said = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
   const ran = run(database.directUrl);
-  await until(async () => (await lockWaits(database)).length > 0);
+  await untilWaiting(database);
   pass({ seconds: 5 });
   const lines = said.mock.calls.map(([line]) => line);
   said.mockRestore();

@@ -9,10 +9,9 @@ import { send } from '../support/http';
 import { describeWhen } from '../support/it-when';
 import { MAX_START_MS, runMain, running } from '../support/service';
 import { rejectionOf } from '../support/start';
-import { until } from '../support/until';
 import { createAuthority, hasOpenssl } from './support/certificates';
 import { expectUnavailable } from './support/expect-unavailable';
-import { poolOf } from './support/pool';
+import { emptyPool } from './support/pool';
 import { startTlsProxy } from './support/tls-proxy';
 
 const ADDRESS = '127.0.0.1';
@@ -58,10 +57,7 @@ describeWhen(hasOpenssl, 'openssl is not installed')('a connection to PostgreSQL
   async function expectOutage(fail: () => void, repair: () => void): Promise<void> {
     const pets = [await petOf(), await petOf()] as const;
     fail();
-    await until(() => {
-      proxy.end();
-      return poolOf(app).totalCount === 0;
-    });
+    await emptyPool(app, () => proxy.end());
     for (let round = 0; round < 2; round += 1)
       for (const response of await askAll(...pets)) expectUnavailable(response);
     expect((await app.get('/readyz', { key: undefined })).status).toBe(503);
@@ -129,10 +125,9 @@ describeWhen(hasOpenssl, 'openssl is not installed')('a connection to PostgreSQL
     const limit = (files: number) => spawnSync('prlimit', ['--pid', pid, `--nofile=${files}:`]);
     expect(limit(10).status).toBe(0);
     proxy.end();
-    await until(async () => (await get('/v1/pets')).status === 503);
     for (let round = 0; round < 5; round += 1) expectUnavailable(await get(`/v1/pets/${round}`));
     limit(1_000);
-    await until(async () => (await get('/v1/pets')).status === 200);
+    expect((await get('/v1/pets')).status).toBe(200);
     agent.destroy();
     service.child.kill('SIGTERM');
     expect(await service.ended).toBe(0);

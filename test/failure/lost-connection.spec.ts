@@ -10,7 +10,7 @@ import { until } from '../support/until';
 import { startCuttingProxy } from './support/cutting-proxy';
 import { expectAsStored, expectUnavailable, isOutcomeUnknown } from './support/expect-unavailable';
 import { query } from './support/own-server';
-import { poolOf } from './support/pool';
+import { emptyPool, poolOf, untilShared } from './support/pool';
 
 /** Places in the handshake, in a statement and in its result. Alternately the connection ends by FIN and by RST. */
 const CUTS = (['to the server', 'from the server'] as const).flatMap((direction) =>
@@ -36,11 +36,7 @@ async function startCutApp(databasePoolSize = 1, scopes?: typeof DEFAULT_SCOPES)
     directUrl: database.directUrl,
     key: await app.unlimitedKey(scopes),
     /** Ends every connection, so that the next request must open one. */
-    endConnections: () =>
-      until(() => {
-        proxy.end();
-        return poolOf(app).totalCount === 0;
-      }),
+    endConnections: () => emptyPool(app, () => proxy.end()),
     close: async () => {
       await app.close();
       await proxy.close();
@@ -171,16 +167,7 @@ describe('a connection to PostgreSQL that is lost while requests share it', () =
   const get = (path: string) => cutApp.app.get(path, { key: cutApp.key });
 
   /** When the pipelined connection is open, a read needs no connection of the pool. */
-  const openPipelined = () =>
-    until(async () => {
-      pass({ seconds: 1 });
-      const acquired = jest.fn();
-      const pool = poolOf(cutApp.app).on('acquire', acquired);
-      const { status } = await get('/v1/pets/0');
-      pool.off('acquire', acquired);
-      expect([404, 503]).toContain(status);
-      return status === 404 && acquired.mock.calls.length === 0;
-    });
+  const openPipelined = () => untilShared(cutApp.app, () => get('/v1/pets/0'));
 
   /**
    * Sends the requests of `ask` for each place of a cut.

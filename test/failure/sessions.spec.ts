@@ -4,11 +4,11 @@ import { Operation } from '../../src/platform/api-docs/operation.decorator';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
-import { lockWaits } from '../support/lock-waits';
+import { untilWaiting } from '../support/lock-waits';
 import { createPatientDatabase } from '../support/patience';
 import { holdMeasuredTime, holdTimers, pass } from '../support/timers';
 import { until } from '../support/until';
-import { poolOf } from './support/pool';
+import { poolOf, untilShared } from './support/pool';
 
 const LOCK_PETS = 'BEGIN; LOCK TABLE pets';
 
@@ -45,28 +45,17 @@ describe('sessions of the database', () => {
     await app.close();
   });
 
-  /** Resolves if reads share a connection: then they need none of the pool. */
-  const untilShared = () =>
-    until(async () => {
-      pass({ seconds: 1 });
-      const acquired = jest.fn();
-      const pool = poolOf(app).on('acquire', acquired);
-      expect((await app.get('/v1/store/orders')).status).toBe(200);
-      pool.off('acquire', acquired);
-      return acquired.mock.calls.length === 0;
-    });
-
   it('are at most DATABASE_POOL_SIZE, and a read that hangs delays no later read', async () => {
     holdMeasuredTime();
     app = await startApp({ databasePoolSize: 3 }, { database: await createPatientDatabase() });
-    await untilShared();
+    await untilShared(app, () => app.get('/v1/store/orders'));
     await app.database.query(LOCK_PETS);
     const hanging = [app.get('/v1/pets')];
-    await until(async () => (await lockWaits(app.database)).length > 0);
+    await untilWaiting(app.database);
     pass({ seconds: 1 });
     expect((await app.get('/v1/store/orders')).status).toBe(200);
     for (let id = 1; id <= 40; id += 1) hanging.push(app.get(`/v1/pets/${id}`));
-    await until(async () => (await lockWaits(app.database)).length > 2);
+    await untilWaiting(app.database, 3);
     await app.database.query('COMMIT');
     for (const response of await Promise.all(hanging)) expect([200, 404]).toContain(response.status);
     const sessions = await app.database.query(
@@ -104,7 +93,7 @@ describe('sessions of the database', () => {
     await app.database.query('SELECT FROM pets WHERE id = $1 FOR UPDATE', [petId]);
     holdTimers({ timeouts: true });
     const order = app.post('/v1/store/orders', { petId });
-    await until(async () => (await lockWaits(app.database)).length > 0);
+    await untilWaiting(app.database);
     pass({ seconds: 60 });
     jest.useRealTimers();
     expectError(await order, 503, 'service_unavailable');
@@ -121,7 +110,7 @@ describe('sessions of the database', () => {
     app = await startApp({ databasePoolWaitMs: 2_000 }, { database: await createPatientDatabase() });
     await app.database.query(LOCK_PETS);
     const first = app.post('/v1/pets', aNewPet());
-    await until(async () => (await lockWaits(app.database)).length > 0);
+    await untilWaiting(app.database);
     expectError(await app.post('/v1/pets', aNewPet()), 503, 'service_unavailable');
     await app.database.query('COMMIT');
     expect((await first).status).toBe(201);
