@@ -75,7 +75,9 @@ function printedTime(text: unknown): unknown {
     (typeof text === 'string' && RFC_3339.exec(text)) || [];
   if (match === undefined || !isCalendarDate(day)) return text;
   const isLeap = second === '60';
-  const time = Date.parse(`${day}T${clock}${isLeap ? '59' : second}${rest}`.toUpperCase());
+  // V8 reads .0010000000 as 10 ms.
+  const zone = rest.replace(/(?<=\.\d{3})\d+/, '');
+  const time = Date.parse(`${day}T${clock}${isLeap ? '59' : second}${zone}`.toUpperCase());
   const printed = new Date(isLeap ? time + 1_000 : time).toISOString();
   // Leap seconds end a month.
   return isLeap && !/-01T00:00:00\.\d+Z$/.test(printed) ? text : printed;
