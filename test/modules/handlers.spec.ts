@@ -31,8 +31,7 @@ import { userMessage } from '../../src/app/user-message';
 import { migrationOf } from '../database/support/extensions';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import { linksOf } from '../support/links';
-import { followPages, idsOf } from '../support/paging.contract';
+import { followPages, idsOf, linksOf } from '../support/links';
 
 const { shelf_not_found: shelfNotFound } = defineErrors({
   shelf_not_found: { status: 404, when: 'no shelf has this id', message: 'There is no shelf with this id.' },
