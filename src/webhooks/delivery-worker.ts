@@ -85,6 +85,15 @@ export class DeliveryWorker extends PeriodicWork {
     await this.statements.run(() => this.attempts.flush());
   }
 
+  /** Also waits for the deliveries that it begins, and delivers what is left after them. */
+  override async runNow(): Promise<void> {
+    await super.runNow();
+    while (this.turns.size > 0) {
+      await Promise.all(this.turns.values());
+      await super.runNow();
+    }
+  }
+
   /** No delivery begins after this. */
   override onModuleDestroy(): void {
     super.onModuleDestroy();

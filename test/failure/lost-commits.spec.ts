@@ -6,7 +6,7 @@ import { aNewPet } from '../support/factories';
 import { linksOf } from '../support/links';
 import { MAX_START_MS } from '../support/service';
 import { until } from '../support/until';
-import { createWebhook, type Receiver, startReceiver, tick } from '../webhooks/support/receivers';
+import { createWebhook, type Receiver, startReceiver } from '../webhooks/support/receivers';
 import { query } from './support/own-server';
 import { describeWithPair, type Pair, startPair } from './support/pair';
 
@@ -44,7 +44,8 @@ describeWithPair('after an asynchronous failover that loses changes', () => {
     return json.id;
   }
 
-  const delivered = (name: string) => until(() => tick(app).then(() => receiver.seen().includes(name)));
+  const delivered = (name: string) =>
+    until(() => app.runDueWork().then(() => receiver.seen().includes(name)));
 
   /** Reads the feed from a link to the event of an animal. */
   async function read(path: string, name: string) {

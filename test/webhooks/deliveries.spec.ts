@@ -1,55 +1,40 @@
-import type { GivenConfig } from '../../src/app/build';
-import { AccountsService } from '../../src/accounts';
-import { startApp, type TestApp } from '../support/app';
-import { scrape } from '../support/metrics';
+import { startApp } from '../support/app';
+import { scrape, valueOf } from '../support/metrics';
 import {
   addPets,
   createWebhook,
-  failed,
-  received,
-  type Receiver,
   respondWith,
-  settled,
+  SETTINGS,
   startReceiver,
-  tick,
-  ticked,
+  startShop,
   verified,
 } from './support/receivers';
 
-const SETTINGS: GivenConfig = { webhooksAllowPrivate: true };
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 
 describe('deliveries of a webhook', () => {
-  let app: TestApp;
-  let receiver: Receiver;
-  const state = async (path: string) => (await app.get(path)).json;
-  /** Counts the webhooks whose next delivery is not now. */
-  const leases = async () =>
-    (await app.database.query('SELECT FROM webhooks WHERE due_at > $1', [new Date(app.clock.now())])).length;
-  beforeEach(async () => {
-    app = await startApp({ ...SETTINGS, metricsPort: 0 });
-    receiver = await startReceiver();
-  });
-  afterEach(async () => {
-    await receiver.close();
-    await app.close();
-  });
+  const shop = startShop();
+
+  /** The outcomes of the deliveries of the account, with their counts. */
+  const counts = async () => {
+    const series = `animal_store_webhook_deliveries_total{account="${shop.account}",outcome="`;
+    const lines = (await scrape(shop.app)).text.split('\n').filter((line) => line.startsWith(series));
+    return lines.map((line) => line.slice(series.length).replace('"}', ''));
+  };
 
   it('are POSTs with the events since its creation, signed by Standard Webhooks, the body as in the feed', async () => {
-    await addPets(app, 'early');
-    const { secret, path } = await createWebhook(app, { url: receiver.url });
-    const exact = '{"name":"☃ \\"Rex","categoryId":9007199254740993}';
-    await app.post('/v1/pets', exact);
-    await app.send('DELETE', '/v1/pets/1');
-    await received(app, receiver, 2);
-    await settled(app);
-    const feed = (await app.get('/v1/events')).json.slice(1);
-    const bodies = receiver.deliveries.map((delivery) => verified(app, secret, delivery));
-    expect(bodies).toEqual(feed);
+    const { app, receiver } = shop;
+    const [early] = await addPets(app, 'early');
+    const { secret, path } = await shop.create();
+    await app.post('/v1/pets', '{"name":"☃ \\"Rex","categoryId":9007199254740993}');
+    await app.send('DELETE', `/v1/pets/${early}`);
+    await addPets(app);
+    await app.runDueWork();
+    const feed = (await app.get('/v1/events?sort=-id&limit=100')).json.slice(-2);
+    expect(receiver.deliveries.map((delivery) => verified(app, secret, delivery))).toEqual(feed);
     expect(receiver.deliveries[0]!.body).toContain('"categoryId":9007199254740993');
-    const { headers } = receiver.deliveries[0]!;
-    expect(headers).toMatchObject({
+    expect(receiver.deliveries[0]!.headers).toMatchObject({
       'content-type': 'application/json',
       'user-agent': 'animal-store',
       'webhook-id': String(feed[0].id),
@@ -57,183 +42,232 @@ describe('deliveries of a webhook', () => {
       'webhook-signature': expect.stringMatching(/^v1,[\w+/]{43}=$/),
     });
     const lastDeliveryAt = new Date(app.clock.now()).toISOString();
-    expect(await state(path)).toMatchObject({ status: 'active', lastDeliveryAt, lastError: null });
-    expect((await scrape(app)).text).toMatch(
-      /^animal_store_webhook_deliveries_total{account="account \d+",outcome="delivered"} 2$/m,
-    );
+    expect(await shop.state(path)).toMatchObject({ status: 'active', lastDeliveryAt, lastError: null });
+    expect(await counts()).toEqual(['delivered 2']);
   });
 
   it('are those of its types, and of animals and the orders of its account', async () => {
-    const others = await app.createKey();
-    const { path } = await createWebhook(app, { url: receiver.url, types: ['order.placed', 'pet.deleted'] });
-    await addPets(app, 'a', 'b', 'c');
-    await app.post('/v1/store/orders', { petId: 1 }, { key: others.key });
-    await app.post('/v1/store/orders', { petId: 2 });
-    await app.send('DELETE', '/v1/pets/3');
-    await received(app, receiver, 2);
-    await settled(app);
+    const { app, receiver } = shop;
+    const { path } = await shop.create({ types: ['order.placed', 'pet.deleted'] });
+    const [theirs, ours, removed] = await addPets(app, 'a', 'b', 'c');
+    const orders = [
+      await app.post('/v1/store/orders', { petId: theirs }),
+      await app.post('/v1/store/orders', { petId: ours }, { key: shop.key }),
+    ];
+    await app.send('DELETE', `/v1/pets/${removed}`);
+    await addPets(app);
+    await app.runDueWork();
     const types = () => receiver.deliveries.map(({ body }) => JSON.parse(body).type);
     expect(types()).toEqual(['order.placed', 'pet.deleted']);
-    expect(receiver.seen('petId')).toEqual([2, undefined]);
+    expect(receiver.seen('petId')).toEqual([ours, undefined]);
     // Events of new types begin with the change.
+    for (const { json } of orders)
+      await app.send('PATCH', `/v1/store/orders/${json.id}`, { body: { status: 'cancelled' } });
     await addPets(app, 'unseen');
-    await app.send('PATCH', path, { body: { types: null } });
+    await shop.update(path, { types: null });
     await addPets(app, 'd');
-    await received(app, receiver, 3);
-    await settled(app);
+    await app.runDueWork();
     expect(types()).toEqual(['order.placed', 'pet.deleted', 'pet.created']);
     expect(receiver.seen().at(-1)).toBe('d');
   });
 
   it('are repeated in order after growing pauses, and the webhook is disabled after three days of failures', async () => {
+    const { app, receiver } = shop;
     receiver.respond = respondWith(503);
-    const { path } = await createWebhook(app, { url: receiver.url });
+    const { path, id } = await shop.create();
     await addPets(app, 'a', 'b');
-    const pauses = [];
-    let attempts = 1;
-    await failed(app, path, 1);
-    const failing = await state(path);
-    expect(failing).toMatchObject({
-      status: 'failing',
-      lastError: 'The response was 503.',
-      lastDeliveryAt: null,
-    });
+    await app.runDueWork();
+    const failing = { status: 'failing', lastError: 'The response was 503.', lastDeliveryAt: null };
+    expect(await shop.state(path)).toMatchObject(failing);
     const begin = app.clock.now();
-    for (let waited = 0; waited < 3 * DAY && (await state(path)).status === 'failing';) {
-      const [row] = await app.database.query<{ due: Date }>('SELECT due_at AS due FROM webhooks');
-      const seconds = (row!.due.getTime() - app.clock.now()) / 1_000;
-      await ticked(app);
-      app.clock.advance({ seconds: seconds - 1 });
-      await tick(app);
-      expect(receiver.deliveries).toHaveLength(attempts);
+    const pauses: number[] = [];
+    for (let state = failing as any; state.status === 'failing'; state = await shop.state(path)) {
+      const { nextAttemptAt } = await shop.state(path);
+      pauses.push((Date.parse(nextAttemptAt) - app.clock.now()) / 1_000);
+      app.clock.advance({ seconds: pauses.at(-1)! - 1 });
+      await app.runDueWork();
+      expect(receiver.deliveries).toHaveLength(pauses.length);
       app.clock.advance({ seconds: 1 });
-      pauses.push(seconds);
-      waited += seconds;
-      attempts += 1;
-      await failed(app, path, attempts);
+      await app.runDueWork();
+      expect(receiver.deliveries).toHaveLength(pauses.length + 1);
     }
     expect(app.clock.now() - begin).toBe(3 * DAY * 1_000);
     expect(pauses[0]).toBeGreaterThanOrEqual(5);
     expect(pauses[0]).toBeLessThanOrEqual(6);
     expect(Math.max(...pauses)).toBe(8 * HOUR);
-    expect(attempts).toBeGreaterThan(10);
-    expect(await state(path)).toMatchObject({ status: 'disabled' });
-    const warnings = app.log.filter((line) => line.includes('The webhook 1 of the account account'));
+    expect(pauses.length).toBeGreaterThan(9);
+    expect(await shop.state(path)).toMatchObject({ status: 'disabled' });
+    const warnings = app.log.filter((line) =>
+      line.includes(`The webhook ${id} of the account ${shop.account}`),
+    );
     expect(warnings.map((line) => JSON.parse(line).msg)).toEqual([
       expect.stringMatching(/ fails\. The service retries\. Error: The response was 503\.$/),
       expect.stringMatching(/ is disabled\. Last error: The response was 503\.$/),
     ]);
-    const metric = 'animal_store_webhook_deliveries_total{account=';
-    const series = (await scrape(app)).text.split('\n').filter((line) => line.startsWith(metric));
-    expect(series.map((line) => line.replace(/.*outcome="(\w+)"} /, '$1 '))).toEqual([
-      `failed ${attempts - 1}`,
-      'disabled 1',
-    ]);
+    expect(await counts()).toEqual([`failed ${pauses.length}`, 'disabled 1']);
     // Nothing is lost.
     receiver.respond = respondWith(200);
     receiver.deliveries.length = 0;
-    await app.send('PATCH', path, { body: { status: 'active' } });
-    await received(app, receiver, 2);
-    await settled(app);
+    await shop.update(path, { status: 'active' });
+    await app.runDueWork();
     expect(receiver.seen()).toEqual(['a', 'b']);
-    expect(await state(path)).toMatchObject({ status: 'active', lastError: null });
+    expect(await shop.state(path)).toMatchObject({ status: 'active', lastError: null });
   });
 
   it('continue after failures if the clock of this machine jumps four days ahead', async () => {
-    receiver.respond = respondWith(503);
+    const app = await startApp(SETTINGS);
+    const receiver = await startReceiver(respondWith(503));
     // To the time of the database.
     app.clock.advance({ seconds: (Date.now() - app.clock.now()) / 1_000 });
     const { path } = await createWebhook(app, { url: receiver.url });
     await addPets(app, 'a');
-    await failed(app, path, 1);
-    await ticked(app);
+    await app.runDueWork();
     app.clock.advance({ seconds: 4 * DAY });
-    await failed(app, path, 2);
-    const { status, nextAttemptAt } = await state(path);
+    await app.runDueWork();
+    expect(receiver.deliveries).toHaveLength(2);
+    const { status, nextAttemptAt } = (await app.get(path)).json;
     expect([status, Date.parse(nextAttemptAt) > app.clock.now()]).toEqual(['failing', true]);
-    await ticked(app);
     await app.database.query(`UPDATE webhooks SET failing_since = failing_since - interval '4 days'`);
     app.clock.advance({ seconds: DAY });
-    await failed(app, path, 3);
-    expect((await state(path)).status).toBe('disabled');
-  });
-
-  it('wait while the account is disabled', async () => {
-    const accounts = app.nest.get(AccountsService, { strict: false });
-    const { key } = await app.createKey({ account: 'shop' });
-    await createWebhook(app, { url: receiver.url }, { key });
-    await accounts.setDisabled('shop', true);
-    await addPets(app, 'a');
-    await tick(app);
-    expect(await leases()).toBe(0);
-    await accounts.setDisabled('shop', false);
-    await received(app, receiver, 1);
+    await app.runDueWork();
+    expect((await app.get(path)).json.status).toBe('disabled');
+    await receiver.close();
+    await app.close();
   });
 
   it.each(['account', 'webhook'])(
-    'stop when the %s is disabled, although events are left, and continue immediately when it is enabled',
+    'wait while the %s is disabled, also if events are left, and continue immediately when it is enabled',
     async (what) => {
-      const accounts = app.nest.get(AccountsService, { strict: false });
-      const { key } = await app.createKey({ account: 'shop' });
-      const { path } = await createWebhook(app, { url: receiver.url }, { key });
-      const set = async (isDisabled: boolean) => {
-        const body = { status: isDisabled ? 'disabled' : 'active' };
-        await (what === 'account'
-          ? accounts.setDisabled('shop', isDisabled)
-          : app.send('PATCH', path, { key, body }));
-      };
-      receiver.respond = (response) => void set(true).then(() => response.writeHead(200).end());
+      const { app, receiver } = shop;
+      const { path } = await shop.create();
+      const set = (isDisabled: boolean) =>
+        what === 'account'
+          ? app.send('PATCH', `/v1/accounts/${shop.account}`, { body: { disabled: isDisabled } })
+          : app.send('PATCH', path, { key: shop.key, body: { status: isDisabled ? 'disabled' : 'active' } });
+      await set(true);
       await addPets(app, 'a', 'b');
-      await received(app, receiver, 1);
-      await settled(app);
+      await app.runDueWork();
+      expect(receiver.connections()).toBe(0);
+      receiver.respond = (response) => void set(true).then(() => response.writeHead(200).end());
+      await set(false);
+      await app.runDueWork();
       expect(receiver.seen()).toEqual(['a']);
       receiver.respond = respondWith(200);
       await set(false);
-      await received(app, receiver, 2);
-      await settled(app);
+      await app.runDueWork();
       expect(receiver.seen()).toEqual(['a', 'b']);
     },
   );
 
-  it('have the events of a database of another cluster, also long after the last event', async () => {
-    await addPets(app, 'early');
-    await app.database.query('UPDATE event_log SET shift = shift + (1 << 25)');
-    await createWebhook(app, { url: receiver.url });
-    await app.database.query("UPDATE event_log SET cluster = 'another'");
-    await app.restart();
-    await addPets(app, 'a');
-    await received(app, receiver, 1);
-    await settled(app);
-    expect(receiver.seen()).toEqual(['a']);
-  });
-
   it('skip events that no reader gets', async () => {
-    const { path } = await createWebhook(app, { url: receiver.url });
-    const set = (status: string) => app.send('PATCH', path, { body: { status } });
+    const { app, receiver } = shop;
+    const { path } = await shop.create();
     // Else a tick could deliver the event before it is removed.
-    await set('disabled');
+    await shop.update(path, { status: 'disabled' });
     await addPets(app, 'a');
     await app.database.query('UPDATE event_log SET removed_to = (SELECT max(id) FROM events)');
-    await set('active');
-    await tick(app);
-    await settled(app);
+    await shop.update(path, { status: 'active' });
+    await app.runDueWork();
     expect(receiver.connections()).toBe(0);
     await addPets(app, 'b');
-    await received(app, receiver, 1);
+    await app.runDueWork();
     expect(receiver.seen()).toEqual(['b']);
   });
 
   it('send a test immediately, and tell its outcome', async () => {
-    const { secret, path } = await createWebhook(app, { url: receiver.url });
-    await app.send('PATCH', path, { body: { status: 'disabled' } });
-    expect((await app.post(`${path}/test`, undefined)).json).toEqual({ delivered: true, error: null });
-    const [delivery] = receiver.deliveries;
+    const { app, receiver } = shop;
+    const { secret, path, id } = await shop.create();
+    await shop.update(path, { status: 'disabled' });
+    expect(await shop.test(path)).toEqual({ delivered: true, error: null });
     const createdAt = new Date(app.clock.now()).toISOString();
-    const data = { id: 1, status: 'active' };
-    expect(verified(app, secret, delivery!)).toEqual({ id: 0, type: 'webhook.test', createdAt, data });
+    expect(verified(app, secret, receiver.deliveries[0]!)).toEqual({
+      id: 0,
+      type: 'webhook.test',
+      createdAt,
+      data: { id, status: 'active' },
+    });
     receiver.respond = respondWith(500);
-    const error = 'The response was 500.';
-    expect((await app.post(`${path}/test`, undefined)).json).toEqual({ delivered: false, error });
-    expect(new Set(receiver.deliveries.map(({ id }) => id)).size).toBe(2);
+    expect(await shop.test(path)).toEqual({ delivered: false, error: 'The response was 500.' });
+    expect(new Set(receiver.deliveries.map((each) => each.id)).size).toBe(2);
+  });
+
+  it('that wait are shown by the time of the oldest event, in the webhook and in the metrics', async () => {
+    const { app, receiver } = shop;
+    const metric = async (name: string) => valueOf(await scrape(app), `animal_store_webhook${name}`);
+    const waiting = async () =>
+      (await app.get('/v1/webhooks', { key: shop.key })).json.map((each: any) => each.waitingSince);
+    receiver.respond = respondWith(503);
+    const { path } = await shop.create({ types: ['pet.created'] });
+    const { path: disabled } = await shop.create();
+    await shop.update(disabled, { status: 'disabled' });
+    await addPets(app, 'a', 'b');
+    await app.runDueWork();
+    const feed = (await app.get('/v1/events?limit=100')).json;
+    const [first, second] = feed.slice(-2).map((each: any) => each.createdAt);
+    expect(await waiting()).toEqual([first, first]);
+    expect(await metric('s_waiting')).toBe(1);
+    expect(await metric('_oldest_event_seconds')).toBeGreaterThan(0);
+    const { id } = receiver.deliveries[0]!;
+    receiver.respond = (response, delivery) =>
+      respondWith(delivery.id === id ? 200 : 503)(response, delivery);
+    await shop.update(path, { status: 'active' });
+    await app.runDueWork();
+    expect(await waiting()).toEqual([second, first]);
+    receiver.respond = respondWith(200);
+    for (const each of [path, disabled]) await shop.update(each, { status: 'active' });
+    await app.runDueWork();
+    expect(receiver.deliveries).toHaveLength(6);
+    expect(await waiting()).toEqual([null, null]);
+    expect(await metric('s_waiting')).toBe(0);
+  });
+
+  /** Makes events that wait, and delivers them. Time stands still: a turn, and a retry, have a second or two. */
+  const deliverMany = async (count: number) => {
+    const { app } = shop;
+    const { path } = await shop.create();
+    await shop.update(path, { status: 'disabled' });
+    const names = Array.from({ length: count }, (_, at) => String(at));
+    await addPets(app, ...names);
+    jest.spyOn(performance, 'now').mockReturnValue(performance.now());
+    await shop.update(path, { status: 'active' });
+    await app.runDueWork();
+    return { names, state: await shop.state(path) };
+  };
+
+  it('share a connection during a turn, which ends after 19 events', async () => {
+    const { names } = await deliverMany(25);
+    expect([shop.receiver.seen(), shop.receiver.connections()]).toEqual([names, 2]);
+  });
+
+  it('succeed although the receiver has closed the connection that was kept', async () => {
+    const used = new WeakSet();
+    shop.receiver.respond = (response) => {
+      const socket = response.socket!;
+      if (used.has(socket)) socket.destroy();
+      else response.end();
+      used.add(socket);
+    };
+    const { names, state } = await deliverMany(3);
+    expect([...new Set(shop.receiver.seen())]).toEqual(names);
+    expect(shop.app.log.filter((line) => line.includes(`${shop.account} fails.`))).toEqual([]);
+    expect(state).toMatchObject({ status: 'active', lastError: null });
+  });
+
+  it.each([
+    ['a lease that no instance can have', 0, HOUR],
+    ['a pause that is longer than any', 3, 9 * HOUR],
+  ])('are due after %s', async (_what, attempts, seconds) => {
+    const { app, receiver } = shop;
+    const { path } = await shop.create();
+    const due = new Date(app.clock.now() + seconds * 1_000);
+    await app.database.query('UPDATE webhooks SET attempts = $1, due_at = $2', [attempts, due]);
+    await addPets(app, 'a');
+    await app.runDueWork();
+    expect((await shop.state(path)).lastDeliveryAt).not.toBeNull();
+    await app.database.query("UPDATE webhooks SET due_at = due_at + interval '20.000001 s'");
+    await addPets(app, 'b');
+    await shop.update(path, { status: 'active' });
+    await app.runDueWork();
+    expect(receiver.seen()).toEqual(['a', 'b']);
   });
 });

@@ -1,8 +1,7 @@
 import { settle } from '../events/support/feed';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import { until } from '../support/until';
-import { createWebhook, PATH, type Receiver, startReceiver, tick } from './support/receivers';
+import { createWebhook, PATH, type Receiver, startReceiver } from './support/receivers';
 
 const PETS = ['pet.created', 'pet.updated', 'pet.deleted'];
 const ORDERS = ['order.placed', 'order.approved', 'order.delivered', 'order.cancelled'];
@@ -30,16 +29,13 @@ describe('webhooks of a key that may read only some events', () => {
   const create = (key: string, types?: unknown) => createWebhook(app, { url: receiver.url, types }, { key });
   const update = (key: string, path: string, body: object) => app.send('PATCH', path, { key, body });
 
-  /** Changes an animal and orders it. @returns the types of all deliveries, when no webhook has more to deliver */
+  /** Changes an animal and orders it. @returns the types of all deliveries */
   async function change(): Promise<string[]> {
     const { key } = await app.createKey({ account });
     const { id } = (await app.post('/v1/pets', { name: 'Rex', categoryId: 1 }, { key })).json;
     await app.post('/v1/store/orders', { petId: id }, { key });
     await settle(app);
-    await until(async () => {
-      await tick(app);
-      return (await app.database.query('SELECT FROM webhooks WHERE NOT is_idle')).length === 0;
-    });
+    await app.runDueWork();
     return receiver.deliveries.map(({ body }) => JSON.parse(body).type);
   }
 

@@ -1,163 +1,155 @@
-import type { GivenConfig } from '../../src/app/build';
-import { startApp, type TestApp } from '../support/app';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { ClientRequest } from 'node:http';
 import { holdTimeouts } from '../support/timers';
-import {
-  addPets,
-  createWebhook,
-  failed,
-  received,
-  type Receiver,
-  respondWith,
-  settled,
-  startReceiver,
-} from './support/receivers';
+import { addPets, respondWith, startShop } from './support/receivers';
 
-describe('deliveries to hostile receivers', () => {
-  let app: TestApp;
-  let receiver: Receiver;
-  const state = async (path: string) => (await app.get(path)).json;
+const ANY = expect.any(String) as unknown as string;
+const CLOSED = 'The connection was closed before the end of the response.';
+const NO_HTTP = 'The response is not valid HTTP.';
+const NO_RESPONSE = 'No response, although much was received.';
+const OWN_FAILURE = 'The service has no name server, open files or memory. It retries.';
+const ISSUER = 'The issuer of the certificate is unknown, or its chain is incomplete.';
 
-  beforeEach(async () => {
-    app = await startApp({ webhooksAllowPrivate: true } as GivenConfig);
-    receiver = await startReceiver();
-  });
-  afterEach(async () => {
-    jest.restoreAllMocks();
-    await receiver.close();
-    await app.close();
-  });
+/** The bytes of a response, and its attempt: the status, the text and the error. */
+const RESPONSES: [bytes: string, status: number | null, response: string | null, error: string | null][] = [
+  ['HTTP/1.1 204 No Content\r\n\r\n', 204, '', null],
+  ['HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok', 204, '', null],
+  ['HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n', 204, '', null],
+  ['HTTP/1.1 205 Reset Content\r\n\r\n', 205, '', null],
+  ['HTTP/1.1 205 Reset Content\r\nContent-Length: 2\r\n\r\n', 205, '', null],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nok', 200, '', null],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\r\n\r\nok', 200, ANY, null],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nok', 200, '', null],
+  [
+    'HTTP/1.1 100 C\r\n\r\nHTTP/1.1 103 E\r\nLink: <a>\r\n\r\nHTTP/1.1 202 A\r\nContent-Length: 0\r\n\r\n',
+    202,
+    '',
+    null,
+  ],
+  [
+    'HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n',
+    302,
+    '',
+    'The response was 302.',
+  ],
+  ['HTTP/1.1 304 Not Modified\r\nContent-Length: 2\r\n\r\nok', 304, '', 'The response was 304.'],
+  [
+    'HTTP/1.1 500 No\r\nContent-Length: 6\r\n\r\n\n\t \x1b\x7f ',
+    500,
+    '\n\t \x1b\x7f ',
+    'The response was 500.',
+  ],
+  ['HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\nok', 500, '', 'The response was 500.'],
+  ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n', null, null, NO_HTTP],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno length', null, null, NO_HTTP],
+  ['HTTP/1.1 2xx OK\r\n\r\n', null, null, NO_HTTP],
+  ['HTTP/1.1 099 X\r\nContent-Length: 2\r\n\r\nok', null, null, NO_HTTP],
+  ['220 ready\r\n', null, null, NO_HTTP],
+  ['', null, null, CLOSED],
+];
 
-  it.each([
-    ['a redirect', respondWith(302, { location: '/elsewhere' }), 'failing', /302/],
-    [
-      'a closed connection',
-      (response) => response.destroy(),
-      'failing',
-      /^The connection was closed before the end of the response\.$/,
-    ],
-    ['410', respondWith(410), 'disabled', /410/],
-  ] as [string, Receiver['respond'], string, RegExp][])(
-    'fail with %s',
-    async (_what, respond, status, error) => {
-      receiver.respond = respond;
-      const { path } = await createWebhook(app, { url: receiver.url });
-      await addPets(app, 'a');
-      await failed(app, path, 1);
-      expect(await state(path)).toMatchObject({ status, lastError: expect.stringMatching(error) });
-      expect(receiver.deliveries).toHaveLength(1);
-    },
-  );
+/** Bytes that a receiver repeats without an end, and the error. */
+const ENDLESS: [bytes: string, error: string | null][] = [
+  ['HTTP/1.1 100 Continue\r\n\r\n', NO_RESPONSE],
+  ['HTTP/1.1 102 P\r\n\r\n', NO_RESPONSE],
+  ['HTTP/1.1 103 E\r\nLink: <…>\r\n\r\n', NO_RESPONSE],
+  ['HTTP/1.1 101 S\r\nConnection: upgrade\r\nUpgrade: a\r\n\r\n', 'The response was 101.'],
+  ['HTTP/1.1 101 S\r\n\r\n', 'The response was 101.'],
+  ['HTTP/1.1 100 ', NO_HTTP],
+  ['HTTP/1.1 100 C\r\nA: ', NO_HTTP],
+  ['HTTP/1.1 200 OK\r\nA: b\r\n\r\n', null],
+  ['\r\n\r\n', NO_RESPONSE],
+  ['a', NO_HTTP],
+];
 
-  it('fail with a body that does not end within 10 s', async () => {
-    receiver.respond = (response) => response.writeHead(200).write('a');
-    const { path } = await createWebhook(app, { url: receiver.url });
-    const { pass } = holdTimeouts(10_000);
-    await addPets(app, 'a');
-    await received(app, receiver, 1);
-    pass();
-    await failed(app, path, 1);
-    expect(await state(path)).toMatchObject({
-      status: 'failing',
-      lastError: 'No complete response within 10 s.',
-    });
-    expect(receiver.deliveries).toHaveLength(1);
-  });
+/** The errors of Node.js and OpenSSL. */
+const ERRORS: [words: string, codes: string][] = [
+  ['The connection was refused.', 'ECONNREFUSED'],
+  [CLOSED, 'ECONNRESET EPIPE'],
+  ['The connection timed out.', 'ETIMEDOUT ERR_SOCKET_CONNECTION_TIMEOUT'],
+  ['The host is unreachable.', 'ENETUNREACH'],
+  ['The name of the host cannot be resolved.', 'ENOTFOUND'],
+  [NO_HTTP, 'HPE_UNEXPECTED_CONTENT_LENGTH'],
+  ['The TLS handshake failed.', 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'],
+  ['The certificate has expired.', 'CERT_HAS_EXPIRED'],
+  ['The certificate is for another name.', 'ERR_TLS_CERT_ALTNAME_INVALID'],
+  [ISSUER, 'SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_VERIFY_LEAF_SIGNATURE UNABLE_TO_GET_ISSUER_CERT_LOCALLY'],
+  ['The certificate is invalid.', 'CERT_REVOKED INVALID_PURPOSE'],
+  [OWN_FAILURE, 'EMFILE'],
+  ['The connection failed: EOTHER.', 'EOTHER'],
+];
 
-  it('close a connection that the receiver upgrades, so that its errors do not end the service', async () => {
-    const isClosed = new Promise((resolve) => {
-      receiver.respond = ({ socket }) => {
-        socket!.on('close', resolve).write('HTTP/1.1 101 X\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n');
-      };
-    });
-    const { path } = await createWebhook(app, { url: receiver.url });
-    await addPets(app, 'a');
-    await failed(app, path, 1);
-    await isClosed;
-    expect((await state(path)).lastError).toBe('The response was 101.');
-  });
+describe('a receiver decides by its response', () => {
+  const shop = startShop();
 
-  it('read at most a few KiB of a response', async () => {
-    let sent = 0;
-    const chunk = Buffer.alloc(65_536);
-    const isClosed = new Promise<void>((resolve) => {
-      receiver.respond = (response) => {
-        response.on('close', resolve);
-        const write = () => {
-          while (!response.destroyed && sent < 2 ** 30 && response.write(chunk)) sent += chunk.length;
-        };
-        response.on('drain', write).writeHead(200);
-        write();
-      };
-    });
-    const { path } = await createWebhook(app, { url: receiver.url });
-    await addPets(app, 'a');
-    await received(app, receiver, 1);
-    await isClosed;
-    await settled(app);
-    expect(sent).toBeLessThan(2 ** 25);
-    expect((await state(path)).lastError).toBe(null);
-  });
-});
-
-describe('tests of odd receivers', () => {
-  let app: TestApp;
-  let receiver: Receiver;
-  let path: string;
-  beforeAll(async () => {
-    app = await startApp({ webhooksAllowPrivate: true } as GivenConfig);
-    receiver = await startReceiver();
-    ({ path } = await createWebhook(app, { url: receiver.url }));
-  });
-  afterAll(async () => {
-    await receiver.close();
-    await app.close();
+  it.each(RESPONSES)('%j is an attempt with status %p', async (bytes, status, response, error) => {
+    shop.receiver.respond = ({ socket }) => socket!.end(bytes);
+    const { path } = await shop.create();
+    expect(await shop.test(path)).toEqual({ delivered: error === null, error });
+    expect(await shop.state(`${path}/deliveries`)).toMatchObject([{ eventId: 0, status, response, error }]);
+    expect(shop.receiver.deliveries).toHaveLength(1);
   });
 
-  const test = async () => (await app.post(`${path}/test`, undefined)).json;
-  const NO_HTTP = 'The response is not valid HTTP.';
-  const NO_RESPONSE = 'No response, although much was received.';
-
-  it.each([
-    ['204 No Content\r\nContent-Length: 2\r\n\r\nok', null],
-    ['204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n', null],
-    ['205 Reset Content\r\n\r\n', null],
-    ['205 Reset Content\r\nContent-Length: 2\r\n\r\n', null],
-    ['200 OK\r\nContent-Length: 0\r\n\r\nok', null],
-    ['200 OK\r\nContent-Length: 2\r\n\r\nok\r\n\r\nok', null],
-    ['200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nok', null],
-    ['100 C\r\n\r\nHTTP/1.1 103 E\r\nLink: <a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', null],
-    ['304 Not Modified\r\nContent-Length: 2\r\n\r\nok', 'The response was 304.'],
-    ['500 Oops\r\nContent-Length: 0\r\n\r\nok', 'The response was 500.'],
-    ['200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n', NO_HTTP],
-    ['200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno length', NO_HTTP],
-    ['2xx OK\r\n\r\n', NO_HTTP],
-  ])('succeed or fail by their status line, in words: %j', async (response, error) => {
-    receiver.respond = ({ socket }) => socket!.write(`HTTP/1.1 ${response}`);
-    expect(await test()).toEqual({ delivered: error === null, error });
-  });
-
-  it.each([
-    ['HTTP/1.1 100 Continue\r\n\r\n', NO_RESPONSE],
-    ['HTTP/1.1 102 P\r\n\r\n', NO_RESPONSE],
-    ['HTTP/1.1 103 E\r\nLink: <…>\r\n\r\n', NO_RESPONSE],
-    ['HTTP/1.1 101 S\r\nConnection: upgrade\r\nUpgrade: a\r\n\r\n', 'The response was 101.'],
-    ['HTTP/1.1 101 S\r\n\r\n', 'The response was 101.'],
-    ['HTTP/1.1 100 ', NO_HTTP],
-    ['HTTP/1.1 100 C\r\nA: ', NO_HTTP],
-    ['\r\n\r\n', NO_RESPONSE],
-    ['a', NO_HTTP],
-  ])('end when a receiver repeats %j without an end', async (repeated, error) => {
+  it.each(ENDLESS)('%j without an end is read for a few KiB at most: %p', async (repeated, error) => {
     let sent = 0;
     const text = repeated.replace('…', 'a'.repeat(9_000));
     const chunk = Buffer.from(text.repeat(Math.ceil(65_536 / text.length)));
-    receiver.respond = ({ socket }) => {
-      const write = () => {
-        while (!socket!.destroyed && sent < 2 ** 30 && socket!.write(chunk)) sent += chunk.length;
+    const isClosed = new Promise((resolve) => {
+      shop.receiver.respond = ({ socket }) => {
+        const write = () => {
+          while (!socket!.destroyed && sent < 2 ** 30 && socket!.write(chunk)) sent += chunk.length;
+        };
+        socket!
+          .on('drain', write)
+          .on('error', () => undefined)
+          .on('close', resolve);
+        write();
       };
-      socket!.on('drain', write).on('error', () => undefined);
-      write();
-    };
-    expect(await test()).toEqual({ delivered: false, error });
+    });
+    const { path } = await shop.create();
+    expect(await shop.test(path)).toEqual({ delivered: error === null, error });
+    await isClosed;
     expect(sent).toBeLessThan(2 ** 25);
+  });
+
+  it.each([
+    [302, 'failing'],
+    [410, 'disabled'],
+  ])('a delivery with the response %i makes the webhook %s', async (code, status) => {
+    shop.receiver.respond = respondWith(code, { location: '/elsewhere' });
+    const { path } = await shop.create();
+    await addPets(shop.app, 'a');
+    await shop.app.runDueWork();
+    expect(await shop.state(path)).toMatchObject({ status, lastError: `The response was ${code}.` });
+    expect(shop.receiver.deliveries).toHaveLength(1);
+  });
+
+  it('a body that does not end within 10 s is a failure', async () => {
+    const { app, receiver } = shop;
+    receiver.respond = (response) => response.writeHead(200).write('a');
+    const { path } = await shop.create();
+    await addPets(app, 'a');
+    const { pass } = holdTimeouts(10_000);
+    const work = app.runDueWork();
+    await receiver.received(1);
+    pass();
+    await work;
+    const lastError = 'No complete response within 10 s.';
+    expect(await shop.state(path)).toMatchObject({ status: 'failing', lastError });
+    expect(receiver.deliveries).toHaveLength(1);
+  });
+
+  it.each(ERRORS)('a connection that fails has the error in words: %s', async (words, codes) => {
+    const { path } = await shop.create();
+    for (const code of codes.split(' ')) {
+      const fail = (message: unknown) => {
+        const { request } = message as { request: ClientRequest };
+        if (request.getHeader('webhook-id')) request.destroy(Object.assign(new Error(), { code }));
+      };
+      subscribe('http.client.request.start', fail);
+      const outcome = await shop.test(path);
+      unsubscribe('http.client.request.start', fail);
+      expect(outcome).toEqual({ delivered: false, error: words });
+    }
   });
 });

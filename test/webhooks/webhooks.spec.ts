@@ -40,15 +40,22 @@ describe('webhooks', () => {
     expect((await app.get(PATH, { key })).json).toEqual([webhook]);
   });
 
-  it('are those of the account', async () => {
+  it.each([
+    'GET ',
+    'PATCH ',
+    'DELETE ',
+    'POST /test',
+    'POST /rotate',
+    'GET /deliveries',
+    'POST /deliveries/0/resend',
+  ])('are those of the account: %s of another is 404', async (request) => {
     const { path } = await create();
-    const { key: other } = await app.createKey({ scopes: ['webhooks:manage'] });
-    for (const response of [
-      await app.post(`${path}/test`, undefined, { key: other }),
-      await app.post(`${path}/rotate`, undefined, { key: other }),
-    ])
-      expectError(response, 404, 'webhook_not_found');
-    expect((await app.get(PATH, { key: other })).json).toEqual([]);
+    const other = await app.createKey({ scopes: ['webhooks:manage'] });
+    const [method, end] = request.split(' ') as [string, string];
+    const body = method === 'PATCH' ? { status: 'disabled' } : undefined;
+    expectError(await app.send(method, path + end, { key: other.key, body }), 404, 'webhook_not_found');
+    expect((await app.get(PATH, { key: other.key })).json).toEqual([]);
+    expect((await app.get(path, { key })).json.status).toBe('active');
   });
 
   it('are at most ten for an account, also if they are created concurrently', async () => {

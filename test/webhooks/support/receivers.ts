@@ -1,11 +1,12 @@
+import { randomUUID } from 'node:crypto';
+import { EventEmitter, once } from 'node:events';
 import { createServer, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
-import { DeliveryWorker } from '../../../src/webhooks/delivery-worker';
-import type { TestApp } from '../../support/app';
-import type { RequestOptions } from '../../support/http';
-import { until } from '../../support/until';
+import type { GivenConfig } from '../../../src/app/build';
+import { startApp, type TestApp } from '../../support/app';
+import type { HttpResponse, RequestOptions } from '../../support/http';
 import { settle } from '../../events/support/feed';
 
 export const PATH = '/v1/webhooks';
@@ -28,6 +29,8 @@ export interface Receiver {
   /** The values of a member of the data of each delivery. */
   readonly seen: (member?: string) => unknown[];
   respond: Respond;
+  /** Waits until it has got as many requests. */
+  received(count: number): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -38,18 +41,20 @@ export const respondWith =
 
 export async function startReceiver(respond: Respond = respondWith(200)): Promise<Receiver> {
   const deliveries: Delivery[] = [];
-  let connections = 0;
+  const arrivals = new EventEmitter();
+  const sockets = new Set<Socket>();
   const server = createServer((request, response) => {
     const headers = request.headers as Record<string, string>;
     const receive = async () => {
       const delivery = { id: headers['webhook-id'] ?? '', headers, body: await text(request) };
       deliveries.push(delivery);
+      arrivals.emit('delivery');
       receiver.respond(response, delivery);
     };
     // The service has aborted its request.
     receive().catch(() => undefined);
   });
-  server.on('connection', () => (connections += 1));
+  server.on('connection', (socket) => sockets.add(socket));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   // A failed spec does not close it.
   server.unref();
@@ -57,13 +62,16 @@ export async function startReceiver(respond: Respond = respondWith(200)): Promis
   const receiver: Receiver = {
     url: `http://127.0.0.1:${port}/hooks?a=1`,
     deliveries,
-    connections: () => connections,
+    connections: () => sockets.size,
     seen: (member = 'name') => deliveries.map(({ body }) => JSON.parse(body).data[member]),
     respond,
+    received: async (count) => {
+      while (deliveries.length < count) await once(arrivals, 'delivery');
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
-        server.closeAllConnections();
+        for (const socket of sockets) socket.destroy();
       }),
   };
   return receiver;
@@ -79,38 +87,10 @@ export function verified({ clock }: TestApp, secret: string, { body, headers }: 
   }
 }
 
-/** Begins the deliveries that are due, as each tick does. */
-export function tick(app: TestApp): Promise<void> {
-  return app.nest.get(DeliveryWorker, { strict: false }).run();
-}
-
-/** Waits for the tick under way, which has read the clock: then a spec can move it. */
-export async function ticked(app: TestApp): Promise<void> {
-  await app.nest.get(DeliveryWorker, { strict: false })['running'];
-}
-
-/** Waits for the turns under way, which read the clock when they end. */
-export async function ended(app: TestApp): Promise<void> {
-  await Promise.all(app.nest.get(DeliveryWorker, { strict: false })['turns'].values());
-}
-
-/** Waits until the receiver has got as many requests. */
+/** Delivers what is due, and waits until the receiver has got as many requests. */
 export async function received(app: TestApp, receiver: Receiver, count: number): Promise<void> {
-  await tick(app);
-  await until(() => receiver.deliveries.length >= count);
-}
-
-/** Begins a delivery, and waits until as many in succession have failed. */
-export async function failed(app: TestApp, path: string, count: number): Promise<void> {
-  await tick(app);
-  const attempts = 'SELECT FROM webhooks WHERE id = $1 AND attempts = $2';
-  await until(async () => (await app.database.query(attempts, [path.split('/').at(-1), count])).length === 1);
-}
-
-/** Waits until no instance has a lease. */
-export async function settled({ clock, database }: TestApp): Promise<void> {
-  const leased = 'SELECT FROM webhooks WHERE due_at > $1 AND attempts = 0';
-  await until(async () => (await database.query(leased, [new Date(clock.now())])).length === 0);
+  await app.runDueWork();
+  await receiver.received(count);
 }
 
 /** Creates a webhook. @returns its body and its path */
@@ -120,8 +100,52 @@ export async function createWebhook(app: TestApp, body: object, options: Request
   return { ...response.json, path: `${PATH}/${response.json.id}` };
 }
 
-/** Adds animals with these names, and waits until readers see their events. */
-export async function addPets(app: TestApp, ...names: string[]): Promise<void> {
-  for (const name of names) await app.post('/v1/pets', { name, categoryId: 1 });
+/** Adds animals with these names, and waits until readers see all events. @returns the ids */
+export async function addPets(app: TestApp, ...names: string[]): Promise<number[]> {
+  const items = names.map((name) => ({ name, categoryId: 1 }));
+  const { json } = items.length > 0 ? await app.post('/v1/pets/batch', { items }) : { json: [] };
   await settle(app);
+  return json.map(({ id }: { id: number }) => id);
+}
+
+/** Webhooks may have any URL. */
+export const SETTINGS = { webhooksAllowPrivate: true, metricsPort: 0 } as GivenConfig;
+
+/** The service that the specs of a block share, with an account and a receiver of each spec. */
+export interface Shop {
+  app: TestApp;
+  receiver: Receiver;
+  account: string;
+  key: string;
+  /** Creates a webhook of the receiver. @returns its body and its path */
+  create(body?: object): Promise<any>;
+  state(path: string): Promise<any>;
+  update(path: string, body: object): Promise<HttpResponse>;
+  /** Sends a test. @returns its outcome */
+  test(path: string): Promise<any>;
+}
+
+/** Starts a service for the specs of a block. After each of them no webhook is left. */
+export function startShop(): Shop {
+  const shop = {
+    create: (body = {}) => createWebhook(shop.app, { url: shop.receiver.url, ...body }, { key: shop.key }),
+    state: async (path) => (await shop.app.get(path, { key: shop.key })).json,
+    update: (path, body) => shop.app.send('PATCH', path, { key: shop.key, body }),
+    test: async (path) => (await shop.app.post(`${path}/test`, undefined, { key: shop.key })).json,
+  } as Shop;
+  beforeAll(async () => {
+    shop.app = await startApp(SETTINGS);
+  });
+  beforeEach(async () => {
+    shop.account = randomUUID();
+    ({ key: shop.key } = await shop.app.createKey({ account: shop.account }));
+    shop.receiver = await startReceiver();
+  });
+  afterEach(async () => {
+    jest.restoreAllMocks();
+    await shop.app.database.query('DELETE FROM webhooks');
+    await shop.receiver.close();
+  });
+  afterAll(() => shop.app.close());
+  return shop;
 }
