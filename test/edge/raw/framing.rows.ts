@@ -36,22 +36,15 @@ const badChunks = (title: string, chunks: string): Row => [title, chunked(chunks
 
 export const framing: readonly Row[] = [
   smuggled(BOTH),
-  smuggled('Transfer-Encoding: chunked\r\nContent-Length: 5\r\n'),
   smuggled('Transfer-Encoding: gzip, chunked\r\n'),
-  smuggled('Transfer-Encoding: chunked, chunked\r\n'),
-  smuggled('Transfer-Encoding: chunked,\r\n'),
   smuggled('Transfer-Encoding:\r\n'),
   smuggled('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n'),
   smuggled('Transfer-Encoding : chunked\r\n'),
-  smuggled('X: y\r\n Transfer-Encoding: chunked\r\n'),
-  smuggled('X: y\nTransfer-Encoding: chunked\r\n'),
   smuggled('Content-Length: 2\r\nContent-Length: 2\r\n', '{}'),
-  smuggled('Content-Length: 2\r\nContent-Length: 3\r\n', '{}'),
   smuggled('Content-Length: 2, 2\r\n', '{}'),
   smuggled('Content-Length: +2\r\n', '{}'),
   smuggled('Content-Length:\r\n', '{}'),
   smuggled('Content-Length: 18446744073709551616\r\n', '{}'),
-  smuggled('Content-Length : 2\r\n', '{}'),
   // RFC 9110, section 5.5, allows the tab. The parser of Node 20 rejects it; later ones read a length of 2.
   [
     'Content-Length: 2 and a tab',
@@ -65,7 +58,6 @@ export const framing: readonly Row[] = [
     BROKEN,
     'closed',
   ],
-  ['both framings of a GET', get('/v1/pets', BOTH), BROKEN, 'closed'],
   accepted('Content-Length: 02\r\n', '{}'),
   [
     'the largest Content-Length',
@@ -74,18 +66,14 @@ export const framing: readonly Row[] = [
     'closed',
   ],
   accepted('Transfer-Encoding: Chunked\r\n'),
-  accepted('Transfer-Encoding:\tchunked\r\n'),
   ['one chunk', chunked(`${chunk(PET)}0\r\n\r\n`), '201', 'open'],
-  ['a chunk a byte', chunked(`${Array.from(PET, chunk).join('')}0\r\n\r\n`), '201', 'open'],
   ['a chunk extension', chunked(`${chunk(PET).replace('\r\n', ';a=b;c="d"\r\n')}0;e\r\n\r\n`), '201', 'open'],
   ['trailers', chunked(`${chunk(PET)}0\r\nX-Checksum: 1\r\n\r\n`), '201', 'open'],
   ['no chunk but the last', chunked('0\r\n\r\n'), NO_BODY, 'open'],
-  ['no chunk but the last, in XML', chunked('0\r\n\r\n', XML), NO_BODY, 'open'],
   ['a chunked body in XML', chunked(`${chunk('<pet/>')}0\r\n\r\n`, XML), BAD_TYPE, 'open'],
   badChunks('a chunk size of letters', 'zz\r\n{}\r\n0\r\n\r\n'),
   badChunks('a chunk size beyond 64 bits', 'fffffffffffffffff\r\n{}\r\n0\r\n\r\n'),
   badChunks('a chunk longer than its size', '1\r\n{}\r\n0\r\n\r\n'),
-  badChunks('chunks with LF only', '2\n{}\n0\n\n'),
   badChunks('a trailer without a colon', `${chunk(PET)}0\r\nX y\r\n\r\n`),
   badChunks('a trailer Content-Length', `${chunk(PET)}0\r\nContent-Length: 5\r\n\r\n`),
   [
@@ -95,7 +83,6 @@ export const framing: readonly Row[] = [
     'closed',
   ],
   ['a GET with a body', `${get('/v1/pets', 'Content-Length: 5\r\n')}hello`, '200', 'open'],
-  ['a GET with a chunked body', `${CHUNKED_GET}${chunk(PET)}0\r\n\r\n`, '200', 'open'],
   ['a GET with a broken chunked body', `${CHUNKED_GET}zz\r\n${get()}`, '200', 'closed'],
   [
     'a GET whose body is a request',
@@ -112,12 +99,6 @@ export const framing: readonly Row[] = [
     'closed',
   ],
   ['a body of 2 MB', post('x'.repeat(2_000_000)), TOO_LARGE, 'open'],
-  [
-    'a body of 2 MB without a key',
-    post('x'.repeat(2_000_000)).toString().replace('Bearer ', ''),
-    NO_KEY,
-    'open',
-  ],
   [
     'Expect: 100-continue with a body',
     `${POST}${AUTH}${JSON_TYPE}Expect: 100-continue\r\nContent-Length: ${PET.length}\r\n\r\n${PET}`,
