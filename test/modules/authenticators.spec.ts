@@ -1,105 +1,106 @@
 import { Global, Injectable, Module, UnauthorizedException } from '@nestjs/common';
-import type { Extension, Principal } from '../../src';
+import type { FastifyRequest } from 'fastify';
+import type { Principal } from '../../src';
 import { ApiError } from '../../src/platform/errors/api-error';
 import {
   AccountsModule,
   AccountsService,
   Authenticator,
+  AuthModule,
+  bearerToken,
   type Identity,
+  invalidApiKey,
+  KeyAuthenticator,
   limitsOf,
   OWN_AUTHENTICATOR,
 } from '../../src/replace';
-import { startTestStore, type TestStore } from '../../src/testing';
+import { jsonIn } from '../../src/testing/json';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import { sharedServer } from '../testing/support/shared-server';
-import { tokens, tokenOf } from './support/tokens.extension';
 
+const ALL = ['pets:read', 'pets:write', 'orders:read', 'orders:write'];
 const UNKNOWN = { code: 'unknown_visitor', status: 401, message: 'Unknown.' };
+const isDocumented = false;
 
+const plain = (principal: Principal): unknown => ({ principal });
 /** The result of `identify` for the next requests. */
-let identify: (principal: Principal) => unknown = (principal) => ({ principal });
+let identify = plain;
 
+/** Identifies requests by tokens that name an account and scopes, and by the store's own keys. */
 @Injectable()
-class OddAuthenticator extends Authenticator {
-  constructor(private readonly accounts: AccountsService) {
+class TokenAuthenticator extends Authenticator {
+  constructor(
+    private readonly accounts: AccountsService,
+    private readonly keys: KeyAuthenticator,
+  ) {
     super();
   }
 
-  override async identify(): Promise<Identity> {
-    const { id, name, plan, ...numbers } = await this.accounts.findOrCreate('visitors');
-    const limits = limitsOf({ plan, ...numbers });
-    const scopes = ['pets:read'];
+  override async identify(request: FastifyRequest): Promise<Identity> {
+    const token = bearerToken(request);
+    if (typeof token !== 'string') return token;
+    if (token.startsWith('ask_')) return this.keys.identify(request);
+    const claims = jsonIn(Buffer.from(token, 'base64url').toString()) as { sub: string; scopes: string[] };
+    if (claims === undefined) return { rejection: invalidApiKey() };
+    const account = await this.accounts.findOrCreate(claims.sub);
     return identify({
-      accountId: id,
-      accountName: name,
-      keyId: 'visitor',
-      scopes,
-      plan,
-      limits,
+      accountId: account.id,
+      accountName: account.name,
+      keyId: `token of ${claims.sub}`,
+      scopes: claims.scopes,
+      plan: account.plan,
+      limits: limitsOf(account),
     }) as Identity;
   }
 }
 
 @Global()
 @Module({
-  imports: [AccountsModule],
-  providers: [{ provide: OWN_AUTHENTICATOR, useClass: OddAuthenticator }],
+  imports: [AccountsModule, AuthModule],
+  providers: [{ provide: OWN_AUTHENTICATOR, useClass: TokenAuthenticator }],
   exports: [OWN_AUTHENTICATOR],
 })
-class OddModule {}
+class TokensModule {}
 
-const odd: Extension = { name: 'odd', modules: [OddModule] };
+const tokenOf = (sub: string, scopes = ALL) =>
+  Buffer.from(JSON.stringify({ sub, scopes })).toString('base64url');
 
 describe("an authenticator of a team's own", () => {
-  let store: TestStore;
-  const bearer = (sub: string, scope = 'pets:read pets:write orders:read orders:write') =>
-    `Bearer ${tokenOf({ sub, scope })}`;
+  let app: TestApp;
   beforeAll(async () => {
-    store = await startTestStore({ extensions: [tokens], server: sharedServer });
+    const settings = { rateLimitBanAfter: 2, rateLimitBanSeconds: 300 };
+    app = await startApp(settings, { extensions: [{ name: 'tokens', modules: [TokensModule] }] });
   });
-  afterAll(() => store.close());
+  beforeEach(() => (identify = plain));
+  afterAll(() => app.close());
 
-  const send = (path: string, authorization: string, body?: object) =>
-    store.fetch(path, { headers: { authorization }, ...(body && { method: 'POST', body }) });
+  const get = (key = tokenOf('visitor')) => app.get('/v1/pets', { key, isDocumented });
+  const remaining = async (responses: readonly Promise<Awaited<ReturnType<typeof get>>>[]) =>
+    (await Promise.all(responses)).map(({ headers }) => Number(headers['x-ratelimit-remaining']));
 
   it('gives each request the account and the scopes of its token', async () => {
-    const [first, second, reader] = [bearer('first'), bearer('second'), bearer('reader', 'pets:read')];
-    for (const forged of [`${first}x`, `${first} ${first}`, 'Bearer __proto__', 'Bearer a.b.c'])
-      expectError(await send('/v1/pets', forged), 401, 'invalid_api_key');
-    expectError(await store.fetch('/v1/pets', { key: undefined }), 401, 'missing_api_key');
-    expectError(await send('/v1/pets', reader, { name: 'Rex', categoryId: 3 }), 403, 'insufficient_scope');
-    const { json: pet } = await send('/v1/pets', first, { name: 'Rex', categoryId: 3 });
-    const { json: order } = await send('/v1/store/orders', first, { petId: pet.id });
-    expect((await send(`/v1/store/orders/${order.id}`, first)).status).toBe(200);
-    expectError(await send(`/v1/store/orders/${order.id}`, second), 404, 'order_not_found');
+    const [first, second, reader] = [tokenOf('first'), tokenOf('second'), tokenOf('reader', ['pets:read'])];
+    for (const forged of [`x${first}`, `${first} ${first}`, '__proto__'])
+      expectError(await get(forged), 401, 'invalid_api_key');
+    expectError(await app.get('/v1/pets', { key: undefined }), 401, 'missing_api_key');
+    const pet = { name: 'Rex', categoryId: 3 };
+    expectError(await app.post('/v1/pets', pet, { key: reader }), 403, 'insufficient_scope');
+    const { id: petId } = (await app.post('/v1/pets', pet, { key: first })).json;
+    const { id } = (await app.post('/v1/store/orders', { petId }, { key: first })).json;
+    expect((await app.get(`/v1/store/orders/${id}`, { key: first })).status).toBe(200);
+    expectError(await app.get(`/v1/store/orders/${id}`, { key: second }), 404, 'order_not_found');
   });
 
   it('counts two concurrent first requests of an account in one window', async () => {
-    const responses = await Promise.all([1, 2].map(() => send('/v1/pets', bearer('visitor'))));
-    const left = responses.map(({ headers }) => Number(headers['x-ratelimit-remaining']));
-    expect(Math.abs(left[0]! - left[1]!)).toBe(1);
+    const [one, other] = await remaining([get(tokenOf('concurrent')), get(tokenOf('concurrent'))]);
+    expect(Math.abs(one! - other!)).toBe(1);
   });
 
-  it("can create accounts and hand over to the store's own keys", async () => {
-    const keyOf = async (authorization: string) =>
-      (await store.fetch('/v1/key', { headers: { authorization } })).json;
-    expect(await keyOf(bearer('new'))).toMatchObject({ account: 'new', plan: 'free', id: 'token of new' });
-    expect(await keyOf(`Bearer ${await store.key()}`)).toMatchObject({
-      id: expect.stringMatching(/^[\da-f-]{36}$/),
-    });
-    expect(await keyOf('Bearer ask_test_unknown')).toMatchObject({ code: 'invalid_api_key' });
+  it("can hand over to the store's own keys", async () => {
+    const { id, key } = await app.createKey();
+    expect((await app.get('/v1/key', { key })).json).toMatchObject({ id });
+    expectError(await get('ask_test_unknown'), 401, 'invalid_api_key');
   });
-});
-
-describe("the identity of an authenticator of a team's own", () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp({ rateLimitBanAfter: 2, rateLimitBanSeconds: 300 }, { extensions: [odd] });
-  });
-  afterAll(() => app.close());
-
-  const get = () => app.get('/v1/pets', { isDocumented: false });
 
   it.each<[string, Partial<Principal>, object]>([
     ['without label and times', {}, { label: null, createdAt: null, expiresAt: null }],
@@ -110,10 +111,10 @@ describe("the identity of an authenticator of a team's own", () => {
     ],
   ])('is shown by GET /v1/key: a principal %s', async (_, facts, expected) => {
     identify = (principal) => ({ principal: { ...principal, ...facts } });
-    const { status, json } = await app.get('/v1/key');
+    const { status, json } = await app.get('/v1/key', { key: tokenOf('new', ['pets:read']) });
     expect({ status, json }).toMatchObject({
       status: 200,
-      json: { id: 'visitor', account: 'visitors', plan: 'free', scopes: ['pets:read'], ...expected },
+      json: { id: 'token of new', account: 'new', plan: 'free', scopes: ['pets:read'], ...expected },
     });
   });
 
@@ -128,49 +129,38 @@ describe("the identity of an authenticator of a team's own", () => {
     const logged = app.log.length;
     expectError(await get(), 500, 'internal_error');
     expect(app.log.slice(logged).join('')).toContain(
-      'OddAuthenticator must return a keyId of at most 255 well-formed characters without NUL, and finite limits.',
+      'TokenAuthenticator must return a keyId of at most 255 well-formed characters without NUL, and finite limits.',
     );
   });
 
   it.each<[string, string, () => unknown]>([
     ['returned', UNKNOWN.code, () => ({ rejection: new ApiError(UNKNOWN) })],
     ['thrown', UNKNOWN.code, () => Promise.reject(new ApiError(UNKNOWN))],
-    [
-      "thrown as Nest's exception",
-      'unauthorized',
-      () => {
-        throw new UnauthorizedException('Unknown.');
-      },
-    ],
+    ["thrown as Nest's", 'unauthorized', () => Promise.reject(new UnauthorizedException('Unknown.'))],
   ])('counts for the client IP and has a challenge if it is a 401, %s', async (_, code, reject) => {
     identify = reject;
-    const [first, second] = [await get(), await get()];
+    const first = await get();
     expectError(first, 401, code);
     expect(first.headers['www-authenticate']).toBe('Bearer realm="animal-store"');
-    const left = [first, second].map(({ headers }) => Number(headers['x-ratelimit-remaining']));
-    expect(left[0]! - left[1]!).toBe(1);
+    const [one, other] = await remaining([Promise.resolve(first), get()]);
+    expect(one! - other!).toBe(1);
   });
 
-  /** Lets the next requests use this key. */
-  const use = (keyId: string) => {
-    const limits = { perMinute: 1, perDay: 99 };
-    identify = (principal) => ({ principal: { ...principal, keyId, limits } });
-  };
-  const ban = async (keyId: string) => {
-    use(keyId);
-    await Promise.all([get(), get()]);
-    app.clock.advance({ seconds: 2 });
-    expectError(await get(), 429, 'api_key_banned');
-  };
-
   it('can name keys by any text: the ban of each survives a restart', async () => {
+    const ask = (keyId: string) => {
+      identify = (principal) => ({
+        principal: { ...principal, keyId, limits: { perMinute: 1, perDay: 99 } },
+      });
+      return get(tokenOf('banned'));
+    };
     const names = ['auth0|5f7c', 'Zoë 🦊', 'x'.repeat(255), ''];
-    for (const keyId of names) await ban(keyId);
-    await app.restart();
     for (const keyId of names) {
-      use(keyId);
-      expectError(await get(), 429, 'api_key_banned');
+      await Promise.all([ask(keyId), ask(keyId)]);
+      app.clock.advance({ seconds: 2 });
+      expectError(await ask(keyId), 429, 'api_key_banned');
     }
+    await app.restart();
+    for (const keyId of names) expectError(await ask(keyId), 429, 'api_key_banned');
     expect(app.log.join('')).not.toContain('bans fails');
   });
 });
