@@ -53,7 +53,10 @@ describe('administration over HTTP', () => {
     expect([await use(), await use(rotated.key)]).toEqual([undefined, undefined]);
     pass(61);
     expect([await use(), await use(rotated.key)]).toEqual(['revoked_api_key', undefined]);
-    await patch(path, { disabled: true });
+    const headers = { 'if-match': String((await app.get(path)).headers.etag) };
+    // The second response is that of a client that has lost the first one.
+    for (const _ of [1, 2]) expect((await patch(path, { disabled: true }, { headers })).status).toBe(200);
+    expectError(await patch(path, { disabled: false }, { headers }), 412, 'precondition_failed');
     pass();
     expect(await use(rotated.key)).toBe('invalid_api_key');
     expectError(await app.post(`${path}/keys`, {}), 409, 'account_disabled');
