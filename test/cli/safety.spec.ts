@@ -1,7 +1,5 @@
-import { readdirSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { Module } from '@nestjs/common';
-import { version } from '../../src/app/store';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { send } from '../support/http';
@@ -11,38 +9,6 @@ import { rejectionOf, startHere } from '../support/start';
 const KEY_ID = '00000000-0000-4000-8000-000000000000';
 const IN_USE =
   'A service uses the database, or did so in the last 10 s: stop every instance and try again.\n';
-
-/** Every command that needs a database and may not create one. */
-const COMMANDS = [
-  'keys create --account acme',
-  'keys list',
-  `keys rotate ${KEY_ID}`,
-  `keys set-scopes ${KEY_ID} --scopes pets:read`,
-  `keys revoke ${KEY_ID} --yes`,
-  `keys unban ${KEY_ID}`,
-  'accounts list',
-  'accounts set-plan acme --plan pro',
-  'accounts disable acme',
-  'accounts enable acme',
-  'audit list',
-  'db revert --yes',
-  'db status',
-  'db backup /nowhere/file',
-  'seed --pets 1',
-];
-
-describe('a folder without a database', () => {
-  const folder = dataFolder();
-  afterAll(folder.remove);
-  const environment = { DATA_DIR: folder.path };
-
-  it.each(COMMANDS)('stays empty after "%s", which exits with 1 and one sentence', async (command) => {
-    const { status, out, all } = await runCli(command.split(' '), environment);
-    expect({ status, out }).toEqual({ status: 1, out: '' });
-    expect(all).toMatch(/^There is no database in .*: run the command in the folder of the service, .*\.\n$/);
-    expect(readdirSync(folder.path)).toEqual([]);
-  });
-});
 
 describe('with DATABASE_URL', () => {
   let database: TestDatabase;
@@ -157,10 +123,4 @@ describe('with DATABASE_URL', () => {
       expect(await state()).not.toEqual(before);
     },
   );
-});
-
-describe('animal-store --version', () => {
-  it('prints the version of the package', async () => {
-    expect(await runCli(['--version'])).toMatchObject({ status: 0, out: `${version}\n` });
-  });
 });
