@@ -1,7 +1,6 @@
 import { userInfo } from 'node:os';
 import { createDemoKey } from '../../src/app/banner';
 import { createStore } from '../../src/app/store';
-import { AccountsService } from '../../src/accounts';
 import { readConfig } from '../../src/platform/config/config';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
@@ -114,75 +113,66 @@ describe('keys and accounts of the command line while the service runs', () => {
     expect(out).toMatch(/^New account fresh \(plan free\)\.\nAPI key of the account fresh/);
     const again = await cli('keys create --account fresh --existing');
     expect(again).toMatchObject({ status: 0, out: expect.stringMatching(/^API key of the account fresh/) });
-    const rejected = await cli('keys create --account frehs --existing');
-    expect(rejected).toMatchObject({
-      status: 1,
-      all: 'There is no account named frehs: list the accounts.\n',
-    });
     const names = (await json('accounts list')).map(({ account }: { account: string }) => account);
+    expect(names).toEqual(names.toSorted());
     expect(names).not.toContain('frehs');
   });
 
   it('keys create adds a key to an existing account; another plan or other numbers exit with 1', async () => {
-    const create = 'keys create --account pro';
-    expect(await statusesOf(`${create} --plan pro`, create, `${create} --plan pro`)).toEqual([0, 0, 0]);
-    const rejected = await cli(`${create} --plan business --json`);
-    expect(rejected).toMatchObject({ status: 1, out: '' });
-    expect(rejected.all.trim().split('\n')).toHaveLength(1);
-    expect(await json('keys list --account pro')).toHaveLength(3);
     const numbered = 'keys create --account numbered --plan enterprise --per-minute';
     expect(
       await statusesOf(
         `${numbered} 5 --per-day 50`,
+        'keys create --account numbered',
         `${numbered} 5 --per-day 50`,
         `${numbered} 5 --per-day 51`,
         `${numbered} 6 --per-day 50`,
+        'keys create --account numbered --plan business --json',
       ),
-    ).toEqual([0, 0, 1, 1]);
+    ).toEqual([0, 0, 0, 1, 1, 1]);
+    expect(await json('keys list --account numbered')).toHaveLength(3);
   });
 
-  it('keys revoke revokes a key; twice it says so and keeps the first time; an unknown id exits with 1', async () => {
+  it('keys revoke revokes a key; twice it says so and keeps the first time', async () => {
     const { id, key } = await json('keys create --account gone');
     const revokedAt = async () => (await json('keys list --account gone'))[0].revokedAt as string;
     expect(await json(`keys revoke ${id} --yes`)).toEqual({ id, revoked: true });
     expect(await codeOf(key)).toBe('revoked_api_key');
     const first = await revokedAt();
     expect((await cli(`keys revoke ${id} --yes`)).out).toBe(`The key ${id} was revoked before.\n`);
-    expect(await statusesOf(`keys revoke ${UNKNOWN} --yes`)).toEqual([1]);
     expect(await revokedAt()).toBe(first);
-    expect(await cli("keys revoke 1'or' --yes")).toMatchObject({
-      status: 1,
-      all: `There is no key with the id 1'or': list the keys.\n`,
-    });
-    for (const each of [id, UNKNOWN]) {
-      const rejected = await cli(`keys rotate ${each} --json`);
-      expect(rejected).toMatchObject({ status: 1, out: '' });
-      expect(rejected.all.trim().split('\n')).toHaveLength(1);
-    }
+    expect(await statusesOf(`keys rotate ${id} --json`)).toEqual([1]);
   });
 
-  it('keys rotate prints a new secret of the same key; the old one works for 24 h, or as --grace says', async () => {
+  it('keys rotate prints a new secret of the same key, and when the old one ends: after 24 h, or as --grace says', async () => {
     const created = await json('keys create --account turns');
     const { key, graceEndsAt, ...same } = await json(`keys rotate ${created.id}`);
     expect({ ...same, key: created.key }).toEqual(created);
-    const hours = (Date.parse(graceEndsAt) - Date.now()) / 3_600_000;
-    expect(hours).toBeGreaterThan(23.9);
-    expect(hours).toBeLessThanOrEqual(24);
+    expect(Math.round((Date.parse(graceEndsAt) - Date.now()) / 60_000)).toBe(24 * 60);
     expect([await codeOf(created.key), await codeOf(key)]).toEqual([undefined, undefined]);
-    const [newest] = /ask_test_\w{36}/.exec((await cli(`keys rotate ${created.id} --grace 0`)).out)!;
-    catchUp();
-    service.clock.advance({ seconds: 5 });
-    expect([await codeOf(key), await codeOf(newest)]).toEqual(['revoked_api_key', undefined]);
+    expect((await cli(`keys rotate ${created.id} --grace 0`)).out).toMatch(/ask_test_\w{36}/);
   });
 
-  it('accounts list sorts by name', async () => {
-    for (const account of ['zebra', 'ants']) await service.createKey({ account });
-    const names = (await json('accounts list')).map(({ account }: { account: string }) => account);
-    expect(names).toEqual(names.toSorted());
-    expect(names).toEqual(expect.arrayContaining(['ants', 'zebra']));
+  it.each([
+    ['There is no account named nobody: list the accounts.', 'keys list --account nobody'],
+    ['There is no account named nobody: list the accounts.', 'audit list --account nobody'],
+    ['There is no account named nobody: list the accounts.', 'keys create --account nobody --existing'],
+    ['There is no account named nobody: list the accounts.', 'accounts set-plan nobody --plan pro'],
+    ['There is no account named nobody: list the accounts.', 'accounts disable nobody'],
+    ['There is no account named nobody: list the accounts.', 'accounts enable nobody'],
+    [`There is no key with the id ${UNKNOWN}: list the keys.`, `keys revoke ${UNKNOWN} --yes`],
+    [`There is no key with the id 1'or': list the keys.`, `keys revoke 1'or' --yes`],
+    [`There is no key with the id ${UNKNOWN}: list the keys.`, `keys unban ${UNKNOWN}`],
+    [`There is no key with the id ${UNKNOWN}: list the keys.`, `keys rotate ${UNKNOWN}`],
+    [
+      `There is no key with the id ${UNKNOWN}: list the keys.`,
+      `keys set-scopes ${UNKNOWN} --scopes pets:read`,
+    ],
+  ])('exits with 1 and "%s" after %s', async (sentence, command) => {
+    expect(await cli(command)).toMatchObject({ status: 1, out: '', all: `${sentence}\n` });
   });
 
-  it('audit list has the user of each change, and no entry of a command that fails or changes nothing', async () => {
+  it('audit list has the user of each change, and no entry of a command that changes nothing', async () => {
     const { id } = await json('keys create --account audited');
     await service.database.query(`INSERT INTO key_bans VALUES ($1, now() + interval '1 h')`, [id]);
     const unban = () => cli(`keys unban ${id}`);
@@ -191,13 +181,6 @@ describe('keys and accounts of the command line while the service runs', () => {
     const changes = [`keys revoke ${id} --yes`, 'accounts disable audited', 'accounts enable audited'];
     const twice = changes.flatMap((change) => [change, change]);
     expect(await statusesOf(...twice)).toEqual(twice.map(() => 0));
-    const failing = ['revoke --yes', 'unban', 'rotate', 'set-scopes --scopes pets:read'];
-    for (const command of failing)
-      expect(await cli(`keys ${command} ${UNKNOWN}`)).toMatchObject({
-        status: 1,
-        all: `There is no key with the id ${UNKNOWN}: list the keys.\n`,
-      });
-    expect(await statusesOf('accounts set-plan nobody --plan pro')).toEqual([1]);
     const entries = (await json('audit list')) as Record<string, string>[];
     expect(entries[0]).toMatchObject({ command: 'migrate', account: null, keyId: null });
     expect(entries.slice(-5).map(({ command, account }) => [command, account])).toEqual(
@@ -224,14 +207,12 @@ describe('keys and accounts of the command line while the service runs', () => {
       /^The account paused is disabled: .*\.\n$/,
     );
     expect((await cli('accounts enable paused')).out).toMatch(/^The account paused is now enabled/);
-    expect(await statusesOf('accounts disable nobody', 'accounts enable nobody')).toEqual([1, 1]);
   });
 
-  it('of concurrent commands that disable an account only one changes it', async () => {
+  it('of concurrent changes that disable an account only one is in the audit', async () => {
     await service.createKey({ account: 'twice' });
-    const accounts = service.nest.get(AccountsService);
-    const changes = [1, 2, 3, 4].map(() => accounts.setDisabled('twice', true));
-    expect((await Promise.all(changes)).filter(Boolean)).toHaveLength(1);
+    const change = () => service.send('PATCH', '/v1/accounts/twice', { body: { disabled: true } });
+    await Promise.all([1, 2, 3, 4].map(change));
     const entries = (await json('audit list --account twice')) as { command: string }[];
     expect(entries.map(({ command }) => command)).toEqual(['keys create', 'accounts disable']);
   });

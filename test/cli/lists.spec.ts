@@ -82,15 +82,6 @@ describe('the lists of the command line', () => {
     });
   });
 
-  it('an unknown account exits with 1 and one sentence', async () => {
-    for (const command of ['keys list', 'audit list']) {
-      expect(await cli(`${command} --account nobody`)).toMatchObject({
-        status: 1,
-        all: 'There is no account named nobody: list the accounts.\n',
-      });
-    }
-  });
-
   it('fit 80 columns, also with long names and every scope; a wider terminal shows one line for each item', async () => {
     const label = 'the till next to the shop window of the second branch in the old town, on the left';
     const environment = { DATABASE_URL: service.database.url };
