@@ -79,7 +79,7 @@ describe('commands on a data folder', () => {
 
   const rex = { name: 'Rex', categoryId: 3 };
 
-  it('db backup of a running service, and db restore to an empty folder, give the same store', async () => {
+  it('db backup of a running service, and db restore to an empty folder, give the same store, which the next command shares', async () => {
     const used = { DATABASE_URL: source.directUrl };
     const service = await startHere(used);
     key = service.key!;
@@ -101,6 +101,12 @@ describe('commands on a data folder', () => {
     const replaced = await runCli(['db', 'backup', file, '--force'], used);
     expect(replaced.out).toMatch(/^Wrote \d+ tables with \d+ rows to .*\.backup \(\d+ bytes\)\.$/m);
 
+    // The next restore uses the empty database that a failed one leaves; no other command creates its tables.
+    expect((await runCli(['db', 'restore', `${file}.missing`], environment)).status).toBe(1);
+    expect(await runCli(['keys', 'list'], environment)).toMatchObject({
+      status: 1,
+      all: expect.stringMatching(/^There is no database in .*\.\n$/),
+    });
     const restored = await runCli(['db', 'restore', file], environment);
     expect(restored.status).toBe(0);
     expect(restored.out).toMatch(/^Restored \d+ tables with \d+ rows of 2\S+Z\.$/m);
@@ -109,22 +115,10 @@ describe('commands on a data folder', () => {
     expect((await send(moved.url, 'GET', '/v1/pets', { key })).json).toEqual([created.json]);
     const next = await send(moved.url, 'POST', '/v1/pets', { key, body: rex });
     expect([created.json.id, next.json.id]).toEqual([1, 2]);
+    // A command shares the server of the service.
+    expect(await runCli(['seed', '--pets', '20'], environment)).toMatchObject({ status: 0 });
+    expect((await send(moved.url, 'GET', '/v1/pets?limit=100', { key })).json).toHaveLength(22);
     await moved.stop();
-  });
-
-  it('an empty database, which a failed restore leaves, is created by no other command and restored by the next one', async () => {
-    const empty = dataFolder();
-    const cli = (...args: string[]) => runCli(args, { DATA_DIR: empty.path });
-    const own = backups.file('own.backup');
-    await runCli(['db', 'backup', own], { DATABASE_URL: source.directUrl });
-    expect((await cli('db', 'restore', `${own}.missing`)).status).toBe(1);
-    const failed = await cli('keys', 'list');
-    expect(failed).toMatchObject({
-      status: 1,
-      all: expect.stringMatching(/^There is no database in .*\.\n$/),
-    });
-    expect((await cli('db', 'restore', own)).status).toBe(0);
-    empty.remove();
   });
 
   it('db restore of another file than a backup creates no database', async () => {
@@ -145,6 +139,7 @@ describe('commands on a data folder', () => {
     const empty = dataFolder();
     const settings = { DATA_DIR: empty.path };
     expect((await runCli(['db', 'migrate'], settings)).status).toBe(0);
+    expect(await runCli(['seed', '--pets', '1'], settings)).toMatchObject({ status: 0 });
     await (await startHere({ ...settings, DEPLOYMENT: 'production' })).stop();
     const created = await runCli(['keys', 'create', '--account', 'acme', '--json'], settings);
     expect(created.json().key).toMatch(/^ask_live_/);
