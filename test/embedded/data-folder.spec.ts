@@ -1,12 +1,11 @@
-import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
-import { statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startEmbedded } from '../../src/embedded-postgres';
 import { prepareFolder } from '../../src/embedded-postgres/data-folder';
 import { chooseServerUser } from '../../src/embedded-postgres/programs';
 import { runCli } from '../support/cli';
 import { itWhen } from '../support/it-when';
-import { cleanUp, isRoot, options, query, rejectionOf, startChild, temporaryFolder } from './support/harness';
+import { cleanUp, isRoot, options, rejectionOf, startChild, temporaryFolder } from './support/harness';
 
 const asRoot = itWhen(isRoot, 'needs root');
 
@@ -70,28 +69,6 @@ describe('DATA_DIR', () => {
     expect(await rejectionOf(startEmbedded(options(join(closed, 'data'))))).toMatch(
       /^EmbeddedServerError: PostgreSQL could not create its files in .+ \(.+: Permission denied\): fix that, or set DATA_DIR to another folder\.$/,
     );
-  });
-});
-
-describe('the data folder of version 1.1', () => {
-  const dataDir = join(folder, 'earlier');
-  const admissions = join(dataDir, 'pg18', 'pg_hba.conf');
-  beforeAll(async () => {
-    const server = await startEmbedded(options(dataDir));
-    await query(server.url(), 'create table kept as select 42 as n');
-    await server.stop();
-  });
-
-  it('starts, with what that version and an administrator have left', async () => {
-    writeFileSync(join(dataDir, 'app.lock'), '{"pid":1,"purpose":"service","token":"t"}');
-    mkdirSync(join(dataDir, 'postgres-lib'));
-    symlinkSync('/nowhere/libpq.so.5.18', join(dataDir, 'postgres-lib', 'libpq.so.5'));
-    const edited = `local all guest trust\n${readFileSync(admissions, 'utf8').replaceAll(' ', '\t')}`;
-    writeFileSync(admissions, edited);
-    const server = await startEmbedded(options(dataDir));
-    expect(await query(server.url(), 'select n from kept')).toEqual([{ n: 42 }]);
-    await server.stop();
-    expect(readFileSync(admissions, 'utf8')).toBe(edited);
   });
 });
 
