@@ -1,4 +1,5 @@
-import { IdempotencyRepository } from '../../src/platform/idempotency/idempotency.repository';
+import { once } from 'node:events';
+import * as fc from 'fast-check';
 import { LabModule } from '../modules/support/lab.module';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
@@ -8,6 +9,12 @@ import { lockWaits } from '../support/lock-waits';
 import { createPatientDatabase } from '../support/patience';
 import { holdTimers, pass } from '../support/timers';
 import { until } from '../support/until';
+
+/** With one of three keys: a body, the same with a space at its end, or one that is invalid. */
+interface Request {
+  readonly key: number;
+  readonly body: 'one' | 'space' | 'invalid';
+}
 
 /** Stores so many responses whose 24 h are over. */
 const FILL = `
@@ -46,41 +53,88 @@ describe('an Idempotency-Key', () => {
     post('/v1/pets', idempotencyKey, aNewPet({ name }), key);
   const countOf = async (name: string) =>
     (await app.database.query('SELECT FROM pets WHERE name = $1', [name])).length;
+  const age = (seconds: number) => {
+    const time = new Date(app.clock.now() - seconds * 1_000);
+    return app.database.query('UPDATE idempotency_keys SET created_at = $1', [time]);
+  };
+  /** A lock of the spec holds up the service. */
+  const untilBlocked = () => until(async () => (await lockWaits(app.database)).length > 0);
   const countKeys = async () => (await app.database.query('SELECT FROM idempotency_keys')).length;
 
-  it('does the work once; a replay is the same response byte for byte, with its Location', async () => {
-    const body = '{ "name": "é \\u00e9 ☃ <>&", "categoryId": 9007199254740993 }';
-    const key = newKey();
-    const first = await post('/v1/pets', key, body);
-    expect(first.status).toBe(201);
-    expect(first.headers['location']).toMatch(/\/\d+$/);
-    for (let time = 0; time < 3; time += 1) expectReplay(await post('/v1/pets', key, body), first);
-    expect((await app.get(first.headers['location']!)).text).toBe(first.text);
-  });
-
-  it('422 for another body, even if only a space differs; the stored response stays', async () => {
-    const key = newKey();
-    const first = await post('/v1/pets', key, '{"name":"one","categoryId":1}');
-    for (const body of ['{"name":"two","categoryId":1}', '{"name":"one","categoryId":1} ']) {
-      expectError(await post('/v1/pets', key, body), 422, 'idempotency_key_reused');
-    }
-    expectReplay(await post('/v1/pets', key, '{"name":"one","categoryId":1}'), first);
-  });
-
-  it('20 concurrent requests do the work once: one gets 201, the others the same 201 or 409 with Retry-After', async () => {
-    const key = newKey();
-    const responses = await Promise.all(Array.from({ length: 20 }, () => addPet(key, 'concurrent')));
-    const created = responses.filter(({ status }) => status === 201);
-    expect(new Set(created.map(({ text }) => text)).size).toBe(1);
-    const [first, ...others] = created.filter(({ headers }) => !headers['idempotent-replayed']);
-    expect(others).toEqual([]);
-    for (const response of responses.filter(({ status }) => status !== 201)) {
-      expectError(response, 409, 'idempotency_key_in_use');
-      expect(response.headers['retry-after']).toBe('1');
-    }
-    expect(await countOf('concurrent')).toBe(1);
-    const replays = await Promise.all(Array.from({ length: 20 }, () => addPet(key, 'concurrent')));
-    for (const replay of replays) expectReplay(replay, first!);
+  it('does the work once, for any requests with three keys and two bodies, some concurrent, until 24 h are over', async () => {
+    const request: fc.Arbitrary<Request> = fc.record({
+      key: fc.nat(2),
+      body: fc.constantFrom('one', 'space', 'invalid'),
+    });
+    const step = fc.oneof(
+      { weight: 6, arbitrary: fc.array(request, { minLength: 1, maxLength: 4 }) },
+      { weight: 1, arbitrary: fc.constantFrom('almost a day', 'a day', 'deleted') },
+    );
+    let runs = 0;
+    const isNew = ({ response: { status, headers } }: { response: HttpResponse }) =>
+      status === 201 && headers['idempotent-replayed'] === undefined;
+    const property = fc.asyncProperty(fc.array(step, { maxLength: 8 }), async (steps) => {
+      const name = `é \u00e9 ☃ <>& ${(runs += 1)}`;
+      const json = JSON.stringify({ name, categoryId: 1 }).replace(':1}', ':9007199254740993}');
+      const bodies = { one: json, space: `${json} `, invalid: '{"name":""}' };
+      /** The first body and response of each key. */
+      const known = new Map<number, { body: string; first: HttpResponse }>();
+      let created = 0;
+      for (const each of steps) {
+        if (typeof each === 'string') {
+          await age(each === 'almost a day' ? 86_399 : 86_400);
+          // The age counts for the deletion only.
+          if (each !== 'a day') await app.runDueWork();
+          if (each === 'deleted') known.clear();
+          continue;
+        }
+        const send = async ({ key, body }: Request) => post('/v1/pets', `${runs}-${key}`, bodies[body]);
+        const sent = await Promise.all(each.map(async (of) => ({ ...of, response: await send(of) })));
+        for (const { key, body, response } of sent.filter(isNew)) {
+          created += 1;
+          expect(known.get(key)).toBeUndefined();
+          known.set(key, { body, first: response });
+        }
+        for (const { key, body, response } of sent) {
+          const possible = body === 'invalid' ? ['validation_failed'] : ['idempotency_key_in_use'];
+          const isFirstBody = known.get(key)?.body === body;
+          if (body !== 'invalid') possible.push(isFirstBody ? 'success' : 'idempotency_key_reused');
+          // A request that has the key alone is not told to wait.
+          const isAlone = each.filter((other) => other.key === key).length === 1;
+          const outcome = response.status === 201 ? 'success' : response.json.code;
+          expect(isAlone ? possible.slice(-1) : possible).toContain(outcome);
+        }
+        const hasKey = ({ key, body }: Request) => body === 'invalid' || known.has(key);
+        expect(each.filter((of) => !hasKey(of))).toEqual([]);
+        const replays = sent.filter((of) => of.response.status === 201 && !isNew(of));
+        for (const { key, response } of replays) expectReplay(response, known.get(key)!.first);
+      }
+      expect(await countOf(name)).toBe(created);
+      for (const { first } of known.values())
+        expect((await app.get(first.headers['location']!)).text).toBe(first.text);
+    });
+    const ask = (body: Request['body']): Request => ({ key: 0, body });
+    const examples: [(string | Request[])[]][] = [
+      // Each request by itself, and 20 concurrent ones.
+      [[[ask('one')], [ask('one')], [ask('space')], [ask('one')]]],
+      [[Array.from({ length: 20 }, () => ask('one')), [ask('one')]]],
+      // What failed is not stored.
+      [[[ask('invalid')], [ask('space')], [ask('invalid')], [ask('space')]]],
+      // A response is kept for 24 h.
+      [
+        [
+          [ask('one')],
+          'almost a day',
+          [ask('one')],
+          'a day',
+          [ask('one')],
+          'deleted',
+          [ask('space')],
+          [ask('space')],
+        ],
+      ],
+    ];
+    await fc.assert(property, { numRuns: 20, examples });
   });
 
   it('409 while the first request is running, then the stored response', async () => {
@@ -89,7 +143,7 @@ describe('an Idempotency-Key', () => {
     await app.database.query('BEGIN');
     await app.database.query('SELECT FROM pets WHERE id = $1 FOR UPDATE', [petId]);
     const first = post('/v1/store/orders', key, { petId });
-    await until(async () => (await lockWaits(app.database)).length > 0);
+    await untilBlocked();
     const early = await post('/v1/store/orders', key, { petId });
     expectError(early, 409, 'idempotency_key_in_use');
     expect(early.headers).toMatchObject({ 'retry-after': '1', 'x-ratelimit-limit': '1000' });
@@ -115,18 +169,15 @@ describe('an Idempotency-Key', () => {
     expect(await countOf('mine')).toBe(2);
   });
 
-  it('can be used again after 400, 404 and 409, which are not stored', async () => {
-    const before = await countKeys();
+  it('can be used again after 404 and 409, which are not stored', async () => {
     const key = newKey();
-    expectError(await post('/v1/pets', key, '{"name":""}'), 400, 'validation_failed');
-    expectError(await post('/v1/pets', key, '{'), 400, 'malformed_json');
+    const before = await countKeys();
     expectError(await post('/v1/store/orders', key, '{"petId":-1}'), 404, 'pet_not_found');
     const { id: petId } = (await app.post('/v1/pets', aNewPet({ status: 'sold' }))).json;
     expectError(await post('/v1/store/orders', key, { petId }), 409, 'pet_not_available');
     expect(await countKeys()).toBe(before);
-    const created = await addPet(key, 'at last');
-    expect(created).toMatchObject({ status: 201, json: { name: 'at last' } });
-    expect((await post('/v1/store/orders', key, { petId: created.json.id })).status).toBe(201);
+    const { id } = (await app.post('/v1/pets', aNewPet())).json;
+    expect((await post('/v1/store/orders', key, { petId: id })).status).toBe(201);
   });
 
   it('can be used again after 500: the order and its response are rolled back', async () => {
@@ -146,51 +197,28 @@ describe('an Idempotency-Key', () => {
     expectReplay(await post('/v1/store/orders', key, { petId }), first);
   });
 
-  it('is kept for 24 h, then deleted', async () => {
-    const key = newKey();
-    const first = await addPet(key, 'kept');
-    const age = (seconds: number) => {
-      const time = new Date(app.clock.now() - seconds * 1_000);
-      return app.database.query('UPDATE idempotency_keys SET created_at = $1', [time]);
+  it('is the same bare and quoted', async () => {
+    const long = 'x'.repeat(255);
+    const forms = {
+      a: '"a"',
+      'with"quote': '"with\\"quote"',
+      'back\\slash': '"back\\\\slash"',
+      [long]: `"${long}"`,
     };
-    await age(86_399);
-    await app.nest.get(IdempotencyRepository, { strict: false }).run();
-    expectReplay(await addPet(key, 'kept'), first);
-    await age(86_400);
-    // The age counts for the deletion only.
-    expectReplay(await addPet(key, 'kept'), first);
-    await app.nest.get(IdempotencyRepository, { strict: false }).run();
-    expect(await countKeys()).toBe(0);
-    const anew = await addPet(key, 'kept again');
-    expect(anew.status).toBe(201);
-    expect(anew.json.id).not.toBe(first.json.id);
-    expectReplay(await addPet(key, 'kept again'), anew);
+    for (const [bare, quoted] of Object.entries(forms)) {
+      const first = await addPet(bare, 'quoted');
+      expectReplay(await addPet(quoted, 'quoted'), first);
+    }
   });
 
-  it.each([
-    ['a', '"a"'],
-    ['with"quote', '"with\\"quote"'],
-    ['back\\slash', '"back\\\\slash"'],
-    ['x'.repeat(255), `"${'x'.repeat(255)}"`],
-  ])('%s is the same key bare and quoted', async (bare, quoted) => {
-    const first = await addPet(bare, 'quoted');
-    expectReplay(await addPet(quoted, 'quoted'), first);
-  });
-
-  it.each([
-    ['an empty one', ''],
-    ['256 characters', 'x'.repeat(256)],
-    ['a space inside', 'a b'],
-    ['more after the quote', '"a"b'],
-    ['a control character', 'a\tb'],
-    ['a character beyond ASCII', 'é'],
-    ['a bad escape', '"a\\b"'],
-  ])('400 validation_failed for %s, and nothing is done', async (_what, key) => {
-    const before = await countKeys();
-    expectError(await addPet(key, 'never'), 400, 'validation_failed');
-    expect(await countOf('never')).toBe(0);
-    expect(await countKeys()).toBe(before);
-  });
+  it.each(['', 'x'.repeat(256), 'a b', '"a"b', 'a\tb', 'é', '"a\\b"'])(
+    '%j is 400 validation_failed, and nothing is done',
+    async (key) => {
+      const before = await countKeys();
+      expectError(await addPet(key, 'never'), 400, 'validation_failed');
+      expect([await countOf('never'), await countKeys()]).toEqual([0, before]);
+    },
+  );
 
   it("on a module's route depends on the path parameters; a replay has the handler's status", async () => {
     const note = (name: string) => post(`/v1/lab/notes/${name}`, 'note', '');
@@ -212,9 +240,10 @@ describe('an Idempotency-Key', () => {
     await app.database.query('BEGIN');
     await app.database.query('LOCK TABLE idempotency_keys');
     pass({ seconds: 60 });
-    await until(async () => (await lockWaits(app.database)).length > 0);
+    await untilBlocked();
+    const closed = once(app.nest.getHttpServer(), 'close');
     const restarted = app.restart();
-    await until(() => !app.nest.getHttpServer().listening);
+    await closed;
     await app.database.query('COMMIT');
     await restarted;
     expect(await countKeys()).toBe(1_001);
