@@ -1,6 +1,8 @@
+import { listOf } from '../../src/cli/output';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
 
+const ONE = { admitted: 1, rejected: 0, failed: 0, errors: 0 };
 const RANGE = '--from 2026-11-20 --to 2026-11-21';
 
 describe('usage of the command line', () => {
@@ -28,16 +30,7 @@ describe('usage of the command line', () => {
     const counts = { date: '2026-11-21', admitted: 40, rejected: 10, failed: 3, errors: 1 };
     const one = { ...counts, account: 'one', keyId: ids[0], label: 'shop' };
     expect((await cli(`usage ${RANGE} --json`)).json()).toEqual([
-      {
-        date: '2026-11-20',
-        account: null,
-        keyId: 'user',
-        label: null,
-        admitted: 1,
-        rejected: 0,
-        failed: 0,
-        errors: 0,
-      },
+      { date: '2026-11-20', account: null, keyId: 'user', label: null, ...ONE },
       one,
       { ...counts, account: 'two', keyId: ids[1], label: null },
     ]);
@@ -63,11 +56,8 @@ describe('usage of the command line', () => {
     ]);
   });
 
-  it('prints 150,000 rows', async () => {
-    await app.database.query(
-      `INSERT INTO key_usage SELECT -1, '2026-11-19', n, 1, 0, 0, 0 FROM generate_series(1, 150000) AS n`,
-    );
-    const { status, out } = await cli('usage --from 2026-11-19 --to 2026-11-19');
-    expect([status, out.split('\n').length]).toEqual([0, 150_002]);
+  it('prints 150,000 rows', () => {
+    const { text } = listOf(Array.from({ length: 150_000 }), () => ({ date: '2026-11-21' }));
+    expect(text.split('\n')).toHaveLength(150_001);
   });
 });

@@ -3,15 +3,13 @@ import { connect } from 'node:net';
 import { Controller, Get, Module } from '@nestjs/common';
 import { Throttle } from '@nestjs/throttler';
 import { Operation } from '../../src/platform/api-docs/operation.decorator';
-import { Persistence } from '../../src/rate-limit/persistence';
-import { UsageRecorder } from '../../src/usage/usage-recorder';
-import { MAX_ROWS } from '../../src/usage/usage.service';
 import { connectAgent } from '../mcp/support';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { holdTimers } from '../support/timers';
 
 const PATH = '/v1/usage';
+const MAX_ROWS = 10_000;
 const DAY_SECONDS = 86_400;
 const NONE = { admitted: 0, rejected: 0, failed: 0, errors: 0 };
 const SMALL = { plan: 'enterprise', perMinute: 3, perDay: 1_000 } as const;
@@ -19,28 +17,19 @@ const SMALL = { plan: 'enterprise', perMinute: 3, perDay: 1_000 } as const;
 /** Tells when the slow handler begins, and when its client has left. */
 const slow = new EventEmitter();
 
+const operation = (id: string) =>
+  Operation({ id, summary: id, description: id, scope: 'pets:read', returns: [204, undefined, 'Nothing.'] });
+
 @Controller('faults')
 class FaultsController {
   @Get()
-  @Operation({
-    id: 'getFault',
-    summary: 'Fail',
-    description: 'Fails.',
-    scope: 'pets:read',
-    returns: [204, undefined, 'Never.'],
-  })
+  @operation('getFault')
   get(): never {
     throw new Error('a fault');
   }
 
   @Get('slow')
-  @Operation({
-    id: 'getSlow',
-    summary: 'Wait',
-    description: 'Waits.',
-    scope: 'pets:read',
-    returns: [204, undefined, 'Late.'],
-  })
+  @operation('getSlow')
   async slow(): Promise<void> {
     slow.emit('begun');
     await once(slow, 'left');
@@ -48,26 +37,18 @@ class FaultsController {
 
   @Get('limited')
   @Throttle({ default: { limit: 1, ttl: 60_000 } })
-  @Operation({
-    id: 'getLimited',
-    summary: 'Do nothing',
-    description: 'Does nothing.',
-    scope: 'pets:read',
-    returns: [204, undefined, 'Nothing.'],
-  })
+  @operation('getLimited')
   limited(): void {}
 }
 
 @Module({ controllers: [FaultsController] })
 class FaultsModule {}
 
-const recorderOf = ({ nest }: TestApp) => nest.get(UsageRecorder, { strict: false });
-
 describe('GET /v1/usage (getUsage)', () => {
   let app: TestApp;
-  /** Writes the counts of an instance, then reads those of the key's account; the request itself is written later. */
-  const usage = async (key: string, query = '', written: readonly TestApp[] = [app]) => {
-    for (const each of written) await recorderOf(each).run();
+  /** Writes the counts, then reads those of the key's account; the request itself is written later. */
+  const usage = async (key: string, query = '') => {
+    await app.runDueWork();
     const response = await app.get(`${PATH}${query}`, { key });
     expect([response.status, response.text.slice(0, 1)]).toEqual([200, '[']);
     return response.json;
@@ -114,7 +95,7 @@ describe('GET /v1/usage (getUsage)', () => {
     const banned = await app.createKey();
     const end = new Date(app.clock.now() + 3_600_000);
     await app.database.query('INSERT INTO key_bans VALUES ($1, $2)', [banned.id, end]);
-    await app.nest.get(Persistence, { strict: false }).run();
+    await app.runDueWork();
     expect((await app.get('/v1/pets', { key: banned.key })).status).toBe(429);
     await app.database.query('DELETE FROM key_bans');
     const { key } = await app.createKey();
@@ -125,13 +106,13 @@ describe('GET /v1/usage (getUsage)', () => {
   });
 
   it('counts nothing without a valid key', async () => {
-    await recorderOf(app).run();
+    await app.runDueWork();
     const before = await app.database.query('SELECT count(*) FROM key_usage');
     const { id, key } = await app.createKey({ expiresAt: new Date(app.clock.now() + 1_000) });
     app.clock.advance({ seconds: 2 });
     expectError(await app.get('/v1/pets', { key }), 401, 'expired_api_key');
     await app.get('/v1/pets', { key: undefined });
-    await recorderOf(app).run();
+    await app.runDueWork();
     expect(await app.database.query('SELECT count(*) FROM key_usage')).toEqual(before);
     expect(await app.database.query('SELECT 1 FROM key_usage WHERE key_id = $1', [id])).toEqual([]);
   });
@@ -199,7 +180,7 @@ describe('GET /v1/usage (getUsage)', () => {
     const reader = await app.createKey({ account: 'acme', scopes: ['pets:read'] });
     const admin = await app.createKey({ scopes: ['admin'] });
     await repeat(2, '/v1/pets', reader.key);
-    await recorderOf(app).run();
+    await app.runDueWork();
     expect(await usage(admin.key, '?account=acme')).toMatchObject([{ keyId: reader.id, admitted: 2 }]);
     expect(await usage(admin.key, '?account=nobody')).toEqual([]);
     const own = await usage(admin.key);
