@@ -11,8 +11,6 @@ export interface ApiRequest extends Omit<TestRequest, 'method'> {
   readonly what?: string;
 }
 
-type Named = Pick<Operation, 'title'>;
-
 /** Checks of an operation, by the promise. Each notes how the API breaks it. */
 export type Promises = Readonly<Record<string, (api: Api, operation: Operation) => Promise<void>>>;
 
@@ -49,13 +47,13 @@ export class Api {
   }
 
   /** @param kind the mistake without the value that shows it */
-  note({ title }: Named, problem: string, kind = problem): void {
+  note({ title }: Operation, problem: string, kind = problem): void {
     const mistake = `${title} ${kind}`;
     if (!this.faults.has(mistake)) this.faults.set(mistake, `${title} ${problem}.`);
   }
 
   /** Notes a response with another status or code. @param cause such as `to a wrong key` */
-  requires(operation: Named, { status, text }: TestResponse, cause: string, wanted: string): void {
+  requires(operation: Operation, { status, text }: TestResponse, cause: string, wanted: string): void {
     const got = status < 400 ? `${status}` : `${status} ${String(valueAt(jsonIn(text), 'code'))}`;
     if (`${got} `.startsWith(`${wanted} `)) return;
     this.note(operation, `responds ${got} ${cause}, and must respond ${wanted}`);

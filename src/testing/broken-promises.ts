@@ -3,6 +3,7 @@ import { userMessage } from '../app/user-message';
 import { readConfig } from '../platform/config/config';
 import { migrate, relationsOf, revert } from '../platform/database/migrate';
 import { Api, isCreation, type Promises } from './api';
+import type { Operation } from './api-document';
 import { listPromises } from './list.promises';
 import { operationPromises } from './operation.promises';
 import { readDocument, type TestStore } from './test-store';
@@ -15,8 +16,7 @@ const PROMISES: Promises = { ...listPromises, ...operationPromises, ...valueProm
 
 /**
  * Holds every operation of a store's OpenAPI document against the promises of the store, and runs the migrations of its
- * extensions in both directions. It creates resources from the documented examples and breaks commits on purpose, so
- * give each test a new store.
+ * extensions in both directions. It creates resources from the documented examples, so give each test a new store.
  *
  * @param options.paths only the operations below these paths, such as `/kennels`; default: all, including the store's own
  * @returns a sentence for each broken promise and for each operation that could not be checked, in the order of the
@@ -28,10 +28,7 @@ export async function brokenPromises(
 ): Promise<string[]> {
   const document = await readDocument(store.url);
   const api = new Api(document, store, await store.key());
-  const below = (path: string) =>
-    document.operations.filter((each) => `${each.path}/`.startsWith(`${path}/`));
-  const selected = new Set(paths.flatMap(below));
-  const operations = document.operations.filter((each) => selected.has(each));
+  const operations = document.operations.filter((each) => paths.some((path) => isBelow(path, each)));
   for (const operation of operations.filter(isCreation)) {
     for (let at = 0; at < RESOURCES; at += 1) await api.create(operation);
   }
@@ -41,11 +38,12 @@ export async function brokenPromises(
   for (const operation of operations.filter((each) => !api.succeeded.has(each))) {
     api.note(operation, 'was not checked, because it never succeeds. Give examples that a new store accepts');
   }
-  const unchecked = paths
-    .filter((path) => below(path).length === 0)
-    .map((path) => `No operation of the store is below the path ${path}.`);
-  return [...unchecked, ...api.faults.values(), ...(await brokenMigrations(store))];
+  const unchecked = paths.filter((path) => !operations.some((each) => isBelow(path, each)));
+  const sentences = unchecked.map((path) => `No operation of the store is below the path ${path}.`);
+  return [...sentences, ...api.faults.values(), ...(await brokenMigrations(store))];
 }
+
+const isBelow = (path: string, operation: Operation) => `${operation.path}/`.startsWith(`${path}/`);
 
 /** Applies, reverts and applies again the migrations of the extensions, in a database of their own. */
 async function brokenMigrations(store: TestStore): Promise<string[]> {

@@ -1,14 +1,12 @@
 /** The public API of `animal-store/testing`: docs/extending.md. */
 
-export type { TestRequest, TestResponse } from './http-client';
+export { startTestServer, type TestDatabase, type TestServer } from '../embedded-postgres';
 export { brokenPromises } from './broken-promises';
+export type { TestRequest, TestResponse } from './http-client';
 export {
-  startTestServer,
   startTestStore,
   TestClock,
-  type TestDatabase,
   type TestKeyOptions,
-  type TestServer,
   type TestStore,
   type TestStoreOptions,
 } from './test-store';

@@ -9,7 +9,6 @@ import { newestIds } from './list.promises';
 
 const [IF_MATCH, IF_NONE_MATCH] = [IF_MATCH_HEADER.name, IF_NONE_MATCH_HEADER.name];
 const IDEMPOTENCY_KEY = IDEMPOTENCY_KEY_HEADER.name;
-const NO_PATH = '/nothing-here';
 /** No operation requires this scope, no resource has this id or this entity tag. */
 const OTHER_SCOPE = 'nothing:read';
 const OTHER_ID = '9223372036854775807';
@@ -45,21 +44,14 @@ export const operationPromises: Promises = {
       if (status < 300) api.note(operation, `responds ${status} to an unknown id, and documents 404`);
     }
     const { status, headers } = await api.request(api.pathOf(operation), { method: 'PROPFIND' });
-    const isAllowed = String(headers.allow).split(/,? /).includes(method);
-    if (status !== 405 || !isAllowed) {
-      api.note(
-        operation,
-        `responds ${status} to an unknown method, and must respond 405 with ${method} in Allow`,
-      );
-    }
-    const unknown = { title: `GET /v1${NO_PATH}` };
-    api.requires(unknown, await api.request(NO_PATH), 'to an unknown address', '404 route_not_found');
+    const isAllowed = status === 405 && String(headers.allow).split(/,? /).includes(method);
+    const wanted = `must respond 405 with ${method} in Allow`;
+    if (!isAllowed) api.note(operation, `responds ${status} to an unknown method, and ${wanted}`);
+    const unknown = await api.request(`/nothing-here${path}`);
+    api.requires(operation, unknown, 'to an address that no operation has', '404 route_not_found');
   },
 
-  async 'a repeated Idempotency-Key creates once and gets the first response again, another body 422'(
-    api,
-    operation,
-  ) {
+  async 'a repeated Idempotency-Key creates once and gets one response, another body 422'(api, operation) {
     if (!isCreation(operation) || !takesHeader(operation, IDEMPOTENCY_KEY)) return;
     const isBatch = operation.success?.type === 'array';
     const list = api.document.at('GET', isBatch ? parentOf(operation.path) : operation.path);
@@ -71,18 +63,12 @@ export const operationPromises: Promises = {
     const isReplayed = again.headers['idempotent-replayed'] === 'true' && again.text === first.response.text;
     // A response with a secret is not stored.
     if (!isReplayed && !again.text.includes('"secret_already_shown"')) {
-      api.note(
-        operation,
-        'does not replay the response of an Idempotency-Key. Declare idempotent: true and @Idempotent()',
-      );
+      const fix = 'Declare idempotent: true and @Idempotent()';
+      api.note(operation, `does not replay the response of an Idempotency-Key. ${fix}`);
     }
     const created = list ? (await newestIds(api, list)).filter((id) => !known.includes(id)) : [];
-    if (created.length > 1) {
-      api.note(
-        operation,
-        'creates more than once for one Idempotency-Key. Use the transaction of @Idempotent()',
-      );
-    }
+    const fix = 'Use the transaction of @Idempotent()';
+    if (created.length > 1) api.note(operation, `creates more than once for one Idempotency-Key. ${fix}`);
     const body = await api.newBody(operation);
     if (jsonOf(body) === jsonOf(first.body)) return;
     const other = await api.send(operation, { body, headers });
@@ -107,13 +93,9 @@ export const operationPromises: Promises = {
     const after = await api.send(read, { path });
     const isChanged = after.text !== before.text;
     // The change may be in force (RFC 9110, 13.1.1).
-    if (isChanged || !isSuccess(other))
-      api.requires(operation, other, 'to an If-Match of another state', '412');
-    if (isChanged)
-      api.note(
-        operation,
-        'changes the resource with an If-Match of another state. Compare before the change',
-      );
+    const what = 'an If-Match of another state';
+    if (isChanged || !isSuccess(other)) api.requires(operation, other, `to ${what}`, '412');
+    if (isChanged) api.note(operation, `changes the resource with ${what}. Compare before the change`);
     // Other operations need a resource that this promise has not created.
     if (operation.method === 'DELETE' && !resource) return;
     const headers = { [IF_MATCH]: String(after.headers.etag) };

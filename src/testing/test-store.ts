@@ -1,19 +1,12 @@
-import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import type { INestApplicationContext } from '@nestjs/common';
-import { ModulesContainer } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiKeysService, type Plan, type PlanChoice } from '../accounts';
 import { createStore } from '../app/store';
 import { buildService, type GivenConfig } from '../app/build';
-import { startEmbedded } from '../embedded-postgres';
+import { startTestServer, type TestDatabase, type TestServer } from '../embedded-postgres';
 import { readConfig } from '../platform/config/config';
-import { openConnection } from '../platform/database/data-source';
 import type { ExtensionModule } from '../platform/extension/extension';
 import { Clock } from '../platform/runtime/clock';
-import { PeriodicWork } from '../platform/runtime/periodic-work';
+import { runDueWork } from '../platform/runtime/periodic-work';
 import { ApiDocument } from './api-document';
 import { Conformance } from './conformance';
 import { sendRequest, type TestRequest, type TestResponse } from './http-client';
@@ -126,14 +119,6 @@ export async function startTestStore(options: TestStoreOptions = {}): Promise<Te
   }
 }
 
-/** Does immediately the work that the modules of an application repeat. */
-export async function runDueWork(app: INestApplicationContext): Promise<void> {
-  const modules = [...app.get(ModulesContainer).values()];
-  for (const { instance } of modules.flatMap(({ providers }) => [...providers.values()])) {
-    if (instance instanceof PeriodicWork) await instance.runNow();
-  }
-}
-
 /** Reads the OpenAPI document of a store at its address. */
 export async function readDocument(url: string): Promise<ApiDocument> {
   return new ApiDocument((await sendRequest(url, '/openapi.json')).text);
@@ -150,42 +135,5 @@ function keyCreator(keys: ApiKeysService, allScopes: readonly string[]): TestSto
     const choice: PlanChoice | undefined = isKnown ? undefined : { plan, ...numbers };
     accounts.add(account);
     return (await keys.create({ account, choice, scopes, expiresAt, label: 'test' })).key;
-  };
-}
-
-/** A database for one store or one check. */
-export interface TestDatabase {
-  readonly url: string;
-  drop(): Promise<void>;
-}
-
-/** A PostgreSQL server that several test stores can share, each with a database of its own. */
-export interface TestServer {
-  createDatabase(): Promise<TestDatabase>;
-  close(): Promise<void>;
-}
-
-/** Starts an embedded PostgreSQL in a temporary folder, which `close` removes. */
-export async function startTestServer(): Promise<TestServer> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'animal-store-testing-'));
-  const server = await startEmbedded({ dataDir, durable: false });
-  const run = async (statement: string): Promise<void> => {
-    const client = await openConnection(server.url());
-    try {
-      await client.query(statement);
-    } finally {
-      await client.end();
-    }
-  };
-  return {
-    createDatabase: async () => {
-      const name = `test_${randomUUID().replaceAll('-', '')}`;
-      await run(`CREATE DATABASE ${name} STRATEGY FILE_COPY`);
-      return { url: server.url(name), drop: () => run(`DROP DATABASE ${name} WITH (FORCE)`) };
-    },
-    close: async () => {
-      await server.stop();
-      await rm(dataDir, { recursive: true, force: true });
-    },
   };
 }

@@ -4,16 +4,8 @@ import { changedAt, jsonIn, jsonOf } from './json';
 import { sendExample } from './operation.promises';
 
 const MARK = '@@value@@';
-/** Texts that break programs: of databases, of JavaScript objects, of terminals; and a number. */
-const TEXTS = [
-  '""',
-  '" "',
-  '"a\\u0000b"',
-  '"__proto__"',
-  `"'; DROP TABLE migrations; --"`,
-  '"2027-02-30"',
-  '7',
-];
+/** Texts that break programs: of databases, of JavaScript objects, of terminals. */
+const TEXTS = ['', ' ', 'a\u0000b', '__proto__', "'; DROP TABLE migrations; --", '2027-02-30'].map(jsonOf);
 /** Texts that a URL cannot have. */
 const LONG_TEXTS = [jsonOf('x'.repeat(10_000)), String.raw`"\ud800"`];
 /** Ids as they are written in a URL; some are not UTF-8. */
@@ -32,10 +24,8 @@ export const valuePromises: Promises = {
     for (const { name, in: place, schema } of operation.parameters) {
       if (place === 'header' || PAGING.test(name)) continue;
       // A list is a repeated parameter.
-      const written = valuesFor(api, schema).map((text) =>
-        [jsonIn(text)].flat().map(encoded).join(`&${name}=`),
-      );
-      for (const text of place === 'path' ? IDS : [...written, ...IDS]) {
+      const write = (text: string) => [jsonIn(text)].flat().map(encoded).join(`&${name}=`);
+      for (const text of place === 'path' ? IDS : [...valuesFor(api, schema).map(write), ...IDS]) {
         const path = api.pathOf(operation, { [name]: text });
         await sendExample(api, operation, { path, what: `${name} = ${shown(text)}` });
       }
@@ -50,12 +40,8 @@ async function checkBody(api: Api, operation: Operation, schema: Schema): Promis
     const response = await api.send(operation, { body, what: `${name} = ${text}` });
     const [mistake] = jsonIn(body) === undefined ? [] : document.errors(schema, body);
     if (!mistake || !isSuccess(response)) return;
-    const difference = `${mistake.where} ${mistake.rule}`.trim();
-    api.note(
-      operation,
-      `accepts ${name} = ${text} (${difference}), which its document forbids`,
-      `accepts ${name}`,
-    );
+    const problem = `accepts ${name} = ${text}, which its document forbids: ${mistake.where} ${mistake.rule}`;
+    api.note(operation, problem, `accepts ${name}`);
   };
   // All operations have one parser.
   const isFirst = operation === document.operations.find(({ body }) => body !== undefined);
@@ -88,6 +74,6 @@ function valuesFor({ document }: Api, schema: Schema): readonly string[] {
     ...lengths.map((length) => 'x'.repeat(length)),
     ...(maxItems === undefined ? [] : [Array.from({ length: maxItems + 1 }, () => example)]),
   ];
-  const others = type === 'string' ? TEXTS : VALUES;
+  const others = type === 'string' ? ['7', ...TEXTS] : VALUES;
   return [...new Set([...own.map(jsonOf), ...others, 'null', '{"__proto__":{"x":1}}'])];
 }

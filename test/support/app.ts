@@ -8,7 +8,7 @@ import { ApiKeysService, type KeyRequest } from '../../src/accounts';
 import { type Config, readConfig } from '../../src/platform/config/config';
 import { migrate } from '../../src/platform/database/migrate';
 import { createLogger } from '../../src/server/logging/logger';
-import { runDueWork } from '../../src/testing/test-store';
+import { runDueWork } from '../../src/platform/runtime/periodic-work';
 import { TestClock } from './clock';
 import { createDatabase, hasPreparedStatements, type TestDatabase } from './database';
 import { type HttpResponse, type RequestOptions, send } from './http';

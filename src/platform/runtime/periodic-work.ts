@@ -1,4 +1,11 @@
-import { Logger, type OnApplicationShutdown, type OnModuleDestroy, type OnModuleInit } from '@nestjs/common';
+import {
+  type INestApplicationContext,
+  Logger,
+  type OnApplicationShutdown,
+  type OnModuleDestroy,
+  type OnModuleInit,
+} from '@nestjs/common';
+import { ModulesContainer } from '@nestjs/core';
 import { channelToPrimary } from './channel';
 
 /**
@@ -67,5 +74,13 @@ export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnA
         this.logger.warn(`${this.purpose} fails. The service retries. Cause: ${String(error)}`);
       this.isFailing = true;
     }
+  }
+}
+
+/** Does immediately the work that the modules of an application repeat. */
+export async function runDueWork(app: INestApplicationContext): Promise<void> {
+  const modules = [...app.get(ModulesContainer).values()];
+  for (const { instance } of modules.flatMap(({ providers }) => [...providers.values()])) {
+    if (instance instanceof PeriodicWork) await instance.runNow();
   }
 }
