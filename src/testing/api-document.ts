@@ -1,79 +1,52 @@
-import type { ParameterObject, SchemaObject } from '@nestjs/swagger';
+import type {
+  OpenAPIObject,
+  OperationObject,
+  ParameterObject,
+  ReferenceObject,
+  ResponseObject,
+  SchemaObject,
+} from '@nestjs/swagger';
 import createRouter from 'find-my-way';
 import { REQUIRED_SCOPES } from '../platform/api-docs/required-scopes';
 import { parseExactly, type Place, valueAt } from './json';
 import { type Mismatch, SchemaChecker } from './schema-checker';
 
-type Named<T> = Readonly<Record<string, T>>;
-
-interface Reference {
-  readonly $ref?: string;
-}
-
-/** The parts of a schema that the promises read. */
-export interface Schema
-  extends Reference, Pick<SchemaObject, 'format' | 'example' | 'maxLength' | 'maxItems'> {
-  readonly minimum?: number | bigint;
-  readonly maximum?: number | bigint;
-  readonly type?: string;
-  readonly allOf?: readonly Schema[];
-  readonly enum?: readonly unknown[];
-  readonly properties?: Named<Schema>;
-  readonly items?: Schema;
-}
-
-export interface Parameter extends Pick<ParameterObject, 'name' | 'in' | 'required' | 'example'> {
-  readonly schema: Schema;
-}
-
-/** A response, or the body of a request. */
-export interface Content extends Reference {
-  readonly headers?: Named<Reference & { readonly required?: boolean; readonly schema: Schema }>;
-  /** By media type. `examples` has one for each error code. */
-  readonly content?: Named<{ readonly schema: Schema; readonly examples?: object }>;
-}
+export type Schema = SchemaObject | ReferenceObject;
+export type Response = Pick<ResponseObject, 'headers' | 'content'>;
 
 /** An operation of the document, with the facts that most promises need. */
-export interface Operation {
+export interface Operation extends Pick<OperationObject, 'operationId' | 'responses'> {
   /** `POST /v1/pets` */
   readonly title: string;
   readonly method: string;
   /** Below the base URL, with its parameters in braces. */
   readonly path: string;
-  readonly parameters: readonly Parameter[];
-  readonly responses: Named<Content>;
+  readonly parameters: readonly (ParameterObject & { readonly schema: Schema })[];
   /** The schemas of the body and of the successful response. */
-  readonly body: Schema | undefined;
-  readonly success: Schema | undefined;
+  readonly body: SchemaObject | undefined;
+  readonly success: SchemaObject | undefined;
   /** The key needs one of them. */
   readonly scopes: readonly string[];
-  readonly operationId?: string;
 }
 
-type OperationObject = Pick<Operation, 'responses'> &
-  Partial<Operation> & { readonly requestBody?: Content; readonly [REQUIRED_SCOPES]?: readonly string[] };
-
 /** Later methods may change or remove what the earlier ones need. */
-const METHODS = ['post', 'get', 'put', 'patch', 'delete'];
+const METHODS = ['post', 'get', 'put', 'patch', 'delete'] as const;
 
 /** The OpenAPI document of a store. */
 export class ApiDocument {
-  readonly object: {
-    readonly paths: Named<Named<OperationObject>>;
-    readonly components: { readonly schemas: Named<Schema> };
-  };
+  readonly object: OpenAPIObject;
   readonly operations: readonly Operation[];
   private readonly checker: SchemaChecker;
-  private readonly schemas = new WeakMap<Schema, Schema>();
+  private readonly schemas = new WeakMap<Schema, SchemaObject>();
   /** Knows each path under GET, as the router of the service does. */
   private readonly router = createRouter({ maxParamLength: Infinity });
 
   constructor(text: string) {
     // The text is a document of the store.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    this.object = parseExactly(text) as ApiDocument['object'];
-    this.checker = new SchemaChecker(this.object.components.schemas);
-    const paths = Object.entries<Named<OperationObject>>(this.object.paths);
+    this.object = parseExactly(text) as OpenAPIObject;
+    this.checker = new SchemaChecker(this.object.components?.schemas ?? {});
+    const paths = Object.entries(this.object.paths);
     this.operations = METHODS.flatMap((method) =>
       paths.flatMap(([path, { [method]: object }]) => (object ? this.operationOf(method, path, object) : [])),
     );
@@ -82,17 +55,17 @@ export class ApiDocument {
     }
   }
 
-  follow<T extends Reference>(node: T): T {
+  follow<T extends object>(node: T | ReferenceObject): T {
     // The document has a component of this kind there.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    return node.$ref === undefined ? node : (valueAt(this.object, ...node.$ref.split('/').slice(1)) as T);
+    return '$ref' in node ? (valueAt(this.object, ...node.$ref.split('/').slice(1)) as T) : node;
   }
 
   /** Replaces the reference of a schema, and its `allOf`, by what they refer to. */
-  schema(node: Schema): Schema {
+  schema(node: Schema): SchemaObject {
     const { allOf = [], ...own } = this.follow(node);
     const known = this.schemas.get(node);
-    const schema: Schema = known ?? Object.assign({}, ...allOf.map((part) => this.schema(part)), own);
+    const schema: SchemaObject = known ?? Object.assign({}, ...allOf.map((part) => this.schema(part)), own);
     this.schemas.set(node, schema);
     return schema;
   }
@@ -103,9 +76,9 @@ export class ApiDocument {
   }
 
   /** Lists the places of a body with their schemas: each member, including members of nested objects and of first items. */
-  placesOf(schema: Schema, outer: Place = []): (readonly [Place, Schema])[] {
+  placesOf(schema: Schema, outer: Place = []): (readonly [Place, SchemaObject])[] {
     const { properties = {}, items } = this.schema(schema);
-    const inner = [...Object.entries<Schema>(properties), ...(items ? [[0, items] as const] : [])];
+    const inner = [...Object.entries(properties), ...(items ? [[0, items] as const] : [])];
     return inner.flatMap(([step, each]) => [
       [[...outer, step], this.schema(each)],
       ...(outer.length < 6 ? this.placesOf(each, [...outer, step]) : []),
@@ -124,10 +97,14 @@ export class ApiDocument {
 
   private operationOf(name: string, path: string, object: OperationObject): Operation {
     const method = name.toUpperCase();
-    const { parameters = [], requestBody, responses, [REQUIRED_SCOPES]: scopes = [] } = object;
-    const success = Object.entries(responses).find(([status]) => status.startsWith('2'))?.[1];
-    const schemaOf = (content: Content = {}) => this.follow(content).content?.['application/json']?.schema;
-    const schemas = { body: schemaOf(requestBody), success: schemaOf(success) };
+    const success = Object.entries(object.responses).find(([status]) => status.startsWith('2'))?.[1];
+    const schemaOf = (response: Response | ReferenceObject = {}) => {
+      const { schema } = this.follow(response).content?.['application/json'] ?? {};
+      return schema && this.schema(schema);
+    };
+    const schemas = { body: schemaOf(object.requestBody), success: schemaOf(success) };
+    const parameters = (object.parameters ?? []).map((each) => ({ schema: {}, ...this.follow(each) }));
+    const scopes = [valueAt(object, REQUIRED_SCOPES) ?? []].flat().map(String);
     return { ...object, title: `${method} /v1${path}`, method, path, parameters, scopes, ...schemas };
   }
 }

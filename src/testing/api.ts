@@ -1,4 +1,5 @@
-import type { ApiDocument, Operation, Schema } from './api-document';
+import type { SchemaObject } from '@nestjs/swagger';
+import type { ApiDocument, Operation } from './api-document';
 import { Conformance } from './conformance';
 import { sendRequest, type TestRequest, type TestResponse } from './http-client';
 import { changedAt, jsonIn, jsonOf, valueAt } from './json';
@@ -134,7 +135,7 @@ export class Api {
     const { created, document } = this;
     let filled = path;
     for (const { name, in: place, required, example, schema } of parameters) {
-      const value = given[name] ?? encoded(example ?? schema.example ?? 1);
+      const value = given[name] ?? encoded(example ?? document.schema(schema).example ?? 1);
       if (place === 'query' && (required || name in given)) filled = withQuery(filled, `${name}=${value}`);
       if (place !== 'path') continue;
       const pattern = path.slice(0, path.indexOf('}', path.indexOf(`{${name}}`)) + 1);
@@ -179,7 +180,7 @@ export function shown(value: unknown): string {
 }
 
 /** A later minute is also a time of the same form. Texts are in another order than ids. */
-function variantOf(example: unknown, { type, format }: Schema, variant: number): unknown {
+function variantOf(example: unknown, { type, format }: SchemaObject, variant: number): unknown {
   if (type !== 'string') return example;
   const time = format === 'date-time' ? Date.parse(String(example)) : NaN;
   const text = `${String(example)} ${99_999 - variant}`;

@@ -1,4 +1,4 @@
-import type { ApiDocument, Content, Operation } from './api-document';
+import type { ApiDocument, Operation, Response } from './api-document';
 import type { TestResponse } from './http-client';
 import { jsonOf, parseExactly, valueAt } from './json';
 import type { Mismatch } from './schema-checker';
@@ -36,7 +36,7 @@ export class Conformance {
       const rule = `must be one of ${Object.keys(responses).join(', ')}`;
       return [{ where: 'status', rule, got: `${status} ${text}` }];
     }
-    const response = this.document.follow(documented);
+    const response: Response = this.document.follow<Response>(documented);
     const atHead = text === '' ? [] : [{ where: 'body', rule: 'must be empty after HEAD', got: text }];
     return [
       ...this.headerMismatches(response, received),
@@ -44,7 +44,7 @@ export class Conformance {
     ];
   }
 
-  private headerMismatches({ headers: documented = {}, content = {} }: Content, { headers }: Received) {
+  private headerMismatches({ headers: documented = {}, content = {} }: Response, { headers }: Received) {
     const known = new Map(Object.entries(documented).map(([name, header]) => [name.toLowerCase(), header]));
     const mismatches: Mismatch[] = [];
     const note = (name: string, rule: string) =>
@@ -53,11 +53,12 @@ export class Conformance {
       if (!known.has(name) && !HEADERS_OF_HTTP.test(name)) note(name, 'must not be there');
     }
     for (const [name, header] of known) {
-      const { required, schema } = this.document.follow(header);
+      const { required, schema = {} } = this.document.follow(header);
       const got = headers[name];
       if (got === undefined && required) note(name, 'must be there');
       if (got === undefined) continue;
-      const isNumber = schema.type === 'integer' && /^(0|-?[1-9]\d*)$/.test(String(got));
+      const isNumber =
+        this.document.schema(schema).type === 'integer' && /^(0|-?[1-9]\d*)$/.test(String(got));
       const errors = this.document.errors(schema, isNumber ? String(got) : JSON.stringify(got));
       for (const { rule } of errors) note(name, rule);
     }
@@ -67,9 +68,9 @@ export class Conformance {
     return mismatches;
   }
 
-  private bodyMismatches({ content = {} }: Content, { status, text }: Received): readonly Mismatch[] {
+  private bodyMismatches({ content = {} }: Response, { status, text }: Received): readonly Mismatch[] {
     const [documented] = Object.values(content);
-    if (documented === undefined) return [];
+    if (documented?.schema === undefined) return [];
     let body: unknown;
     try {
       body = parseExactly(text);

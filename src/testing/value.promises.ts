@@ -9,9 +9,9 @@ const TEXTS = ['', ' ', 'a\u0000b', '__proto__', "'; DROP TABLE migrations; --",
 /** Texts that a URL cannot have. */
 const LONG_TEXTS = [jsonOf('x'.repeat(10_000)), String.raw`"\ud800"`];
 /** Ids as they are written in a URL; some are not UTF-8. */
-const IDS = ['%', '%ED%A0%80', 'a%00b', '__proto__', '1.5', '9223372036854775808'];
+const IDS = ['%', '%ED%A0%80', 'a%00b', '1.5', '9223372036854775808'];
 /** Values of other types, and numbers beyond what JavaScript and PostgreSQL hold. */
-const VALUES = ['"x"', 'true', '1.5', '[]', '9223372036854775808', '1e400'];
+const VALUES = ['"x"', '1.5', '[]', '9223372036854775808', '1e400'];
 /** Whole bodies that are not the documented object. */
 const BODIES = ['', 'null', '[]', '"x"', '{"a":1,"a":2}', `${'['.repeat(100)}${']'.repeat(100)}`, '{}', '{'];
 /** All lists take these parameters from one class. */
@@ -63,9 +63,9 @@ async function checkBody(api: Api, operation: Operation, schema: Schema): Promis
 /** Lists JSON texts at the bounds of a schema, beyond them, and of other types. */
 function valuesFor({ document }: Api, schema: Schema): readonly string[] {
   const { type, minimum, maximum, maxLength, maxItems, enum: choices = [], items } = document.schema(schema);
-  const bounds = [minimum, maximum].flatMap((each) =>
-    each === undefined ? [] : BigInt(Math.floor(Number(each))),
-  );
+  // Those of int64 are bigints.
+  const given: readonly unknown[] = [minimum ?? [], maximum ?? []].flat();
+  const bounds = given.map((each) => BigInt(Math.floor(Number(each))));
   const lengths = maxLength === undefined || maxLength > 5_000 ? [] : [maxLength, maxLength + 1];
   const { example = 1 } = document.schema(items ?? {});
   const own = [
