@@ -1,25 +1,28 @@
 import { Client } from 'pg';
 import { startApp, type TestApp } from '../support/app';
 import { aNewPet } from '../support/factories';
-import { readerOf } from './support/feed';
+import { type Event, readerFromNow } from './support/feed';
 
 const MAX_POSITION = 2 ** 22 - 1;
 const ROLE = `importer_${process.pid}`;
 
 describe('the events of changes', () => {
   let app: TestApp;
-
-  beforeEach(async () => {
+  let read: (isSettled?: boolean) => Promise<Event[]>;
+  beforeAll(async () => {
     app = await startApp();
   });
-  afterEach(() => app.close());
+  beforeEach(async () => {
+    await app.database.truncate('pets');
+    read = await readerFromNow(app);
+  });
+  afterAll(() => app.close());
 
   it('never skips an event that is committed later than a newer one', async () => {
     const client = new Client({ connectionString: app.database.directUrl });
     await client.connect();
     await client.query('BEGIN');
     await client.query(`INSERT INTO pets (name, category_id, status) VALUES ('slow', 1, 'available')`);
-    const read = readerOf(app);
     const seen = await read(false);
     await app.post('/v1/pets', aNewPet({ name: 'quick' }));
     seen.push(...(await read(false)));
@@ -39,7 +42,7 @@ describe('the events of changes', () => {
     await client.query(`UPDATE pets SET name = 'second'`);
     await client.query('COMMIT');
     await client.end();
-    const names = (await readerOf(app)()).map(({ data }) => data['name']);
+    const names = (await read()).map(({ data }) => data['name']);
     expect(names).toEqual(['Rex', 'first', 'second']);
   });
 
@@ -49,7 +52,7 @@ describe('the events of changes', () => {
     await app.database.query(`BEGIN; ${insert}; UPDATE pets SET category_id = -category_id; COMMIT`);
     // The ids of the last events are those of the next transaction.
     await app.database.query('SELECT pg_current_xact_id()');
-    expect((await readerOf(app)()).map(({ data }) => data['categoryId'])).toEqual([1, 2, -1, -2]);
+    expect((await read()).map(({ data }) => data['categoryId'])).toEqual([1, 2, -1, -2]);
   });
 
   it('has no event of a change that was rolled back', async () => {
@@ -57,7 +60,7 @@ describe('the events of changes', () => {
       INSERT INTO pets (name, category_id, status) VALUES ('gone', 1, 'available');
       RAISE EXCEPTION 'no';
       EXCEPTION WHEN raise_exception THEN NULL; END $$`);
-    expect(await readerOf(app)()).toEqual([]);
+    expect(await read()).toEqual([]);
   });
 
   it('has the changes of every session, with its own search_path, temporary tables and rights', async () => {
@@ -73,7 +76,7 @@ describe('the events of changes', () => {
       RESET ROLE;
       DROP OWNED BY ${ROLE};
       DROP ROLE ${ROLE}`);
-    expect((await readerOf(app)()).map(({ data }) => data['name'])).toEqual(['Rex']);
+    expect((await read()).map(({ data }) => data['name'])).toEqual(['Rex']);
   });
 
   it('has the changes of each statement of SQL', async () => {
@@ -87,7 +90,7 @@ describe('the events of changes', () => {
     await app.database.query('UPDATE pets SET category_id = 2');
     await app.database.truncate('pets');
     const names = new Map<string, string[]>();
-    for (const { type, data } of await readerOf(app)())
+    for (const { type, data } of await read())
       names.set(type, [...(names.get(type) ?? []), String(data['name'])]);
     expect(Object.fromEntries([...names].map(([type, found]) => [type, found.toSorted()]))).toEqual({
       'pet.created': ['a', 'b', 'c'],
@@ -102,6 +105,6 @@ describe('the events of changes', () => {
     await app.database.query(
       `BEGIN; ${insert('a')} SAVEPOINT one; ${insert('gone')} ROLLBACK TO one; ${insert('b')} SAVEPOINT two; ${insert('c')} RELEASE two; ${insert('d')} COMMIT`,
     );
-    expect((await readerOf(app)()).map(({ data }) => data['name'])).toEqual(['a', 'b', 'c', 'd']);
+    expect((await read()).map(({ data }) => data['name'])).toEqual(['a', 'b', 'c', 'd']);
   });
 });

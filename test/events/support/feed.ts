@@ -29,6 +29,13 @@ export function readerOf(app: TestApp, options: RequestOptions = {}, query = 'li
   };
 }
 
+/** Follows the feed from its end. */
+export async function readerFromNow(app: TestApp, options: RequestOptions = {}, query = 'limit=2') {
+  await settle(app);
+  const { next } = linksOf(await app.get(`${PATH}?from=now&${query}`, options));
+  return readerOf(app, options, next!.split('?')[1]);
+}
+
 /** Waits for transactions in other databases of the server, which may have earlier numbers. */
 export function settle({ database }: Pick<TestApp, 'database'>): Promise<void> {
   return until(async () => {

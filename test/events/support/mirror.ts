@@ -101,6 +101,11 @@ export class Mirror {
     return (this.last = copy);
   }
 
+  /** Reads the file until it is as wanted. */
+  follow(isWanted: (copy: Copy | undefined) => boolean | Promise<boolean>): Promise<void> {
+    return until(() => isWanted(this.read()));
+  }
+
   /** True if it has the rows of both tables. */
   async isEqual(): Promise<boolean> {
     const copy = this.read();
@@ -156,18 +161,17 @@ export async function followHistories(
   let equal = 0;
   try {
     for (const mirror of mirrors) mirror.start();
-    await until(() => mirrors.every((mirror) => mirror.read()));
+    for (const mirror of mirrors) await mirror.follow((copy) => copy !== undefined);
     for (; equal < rounds; equal += 1) {
       const changes = Promise.all(store.urls.map((url) => change(store, url, 8)));
       let isRunning = true;
       void changes.finally(() => (isRunning = false)).catch(() => undefined);
       const follow = async (mirror: Mirror): Promise<void> => {
-        await until(() => (mirror.read(), !isRunning || Math.random() < 0.1));
+        await mirror.follow(() => !isRunning || Math.random() < 0.1);
         await mirror.kill();
         mirror.start((equal + 1) % store.urls.length);
-        await until(() => (mirror.read(), !isRunning));
+        await mirror.follow(() => !isRunning && mirror.isEqual());
         await changes;
-        await until(() => mirror.isEqual());
       };
       await Promise.all(mirrors.map(follow));
     }
