@@ -9,9 +9,11 @@ import { until } from '../support/until';
 import { createKey } from './support/keys';
 import { AnimalLedger, changedName, outcomeOf } from './support/ledger';
 
-const MIN_ROUNDS = 30;
+/** EVENTS_ROUNDS=full runs as many rounds as a release needs. */
+const isFull = process.env['EVENTS_ROUNDS'] === 'full';
+const MIN_ROUNDS = isFull ? 30 : 12;
 /** In all rounds together. */
-const MIN_ACKNOWLEDGED = 25_000;
+const MIN_ACKNOWLEDGED = isFull ? 25_000 : 10_000;
 /** One of so many rounds kills the service, the others kill PostgreSQL. */
 const ROUNDS_OF_SERVICE = 3;
 const WRITERS = 3;
