@@ -15,7 +15,6 @@ const strings = naughty.map((text, at): [label: string, text: string] => [
 const isName = (text: string): boolean =>
   text.trim() !== '' && Array.from(text).length <= 255 && !/\p{Cc}/u.test(text) && text.isWellFormed();
 const isLimit = (text: string): boolean => /^[1-9][0-9]*$/.test(text) && Number(text) <= 100;
-const isStatus = (text: string): boolean => ['available', 'pending', 'sold'].includes(text);
 
 describe('the big list of naughty strings', () => {
   let app: TestApp;
@@ -41,17 +40,12 @@ describe('the big list of naughty strings', () => {
     expect((await get(String(response.headers['location']))).json).toEqual(response.json);
   });
 
-  it.each(strings)('as status of a new animal and of the list: %s', async (_label, status) => {
-    expect(isStatus(status)).toBe(false);
-    expectError(await app.post('/v1/pets', aNewPet({ status }), { key }), 400, 'validation_failed');
-    expectError(await get(`/v1/pets?status=${encodeURIComponent(status)}`), 400, 'validation_failed');
-  });
-
-  it.each(strings)('as limit and cursor: %s', async (_label, text) => {
-    const limited = await get(`/v1/pets?limit=${encodeURIComponent(text)}`);
-    if (isLimit(text)) expect(limited.status).toBe(200);
-    else expectError(limited, 400, 'validation_failed');
-    expectError(await get(`/v1/pets?cursor=${encodeURIComponent(text)}`), 400, 'invalid_cursor');
+  it.each(strings)('as status, limit and cursor: %s', async (_label, text) => {
+    const value = encodeURIComponent(text);
+    expectError(await app.post('/v1/pets', aNewPet({ status: text }), { key }), 400, 'validation_failed');
+    expectError(await get(`/v1/pets?status=${value}`), 400, 'validation_failed');
+    expect((await get(`/v1/pets?limit=${value}`)).status).toBe(isLimit(text) ? 200 : 400);
+    expectError(await get(`/v1/pets?cursor=${value}`), 400, 'invalid_cursor');
   });
 
   it.each(strings)('as petId: %s', async (_label, text) => {

@@ -36,7 +36,7 @@ export const headers: readonly Row[] = [
   ['no Host', 'GET /livez HTTP/1.1\r\n\r\n', BROKEN, 'closed'],
   ['two Hosts', `GET /livez HTTP/1.1\r\n${HOST}host: y\r\n\r\n`, BROKEN, 'closed'],
   ...hosts('200', 'open', ['', 'localhost', 'a_b.example:8080', '[::1]:3000', 'x:', 'x%20y']),
-  ...hosts(BROKEN, 'closed', ['a b', 'http://x', '[x]', 'a?b', '\xe9.example']),
+  ...hosts(BROKEN, 'closed', ['a b', 'http://x', '[x]', 'a?b', '%zz', '[::1', '\xe9.example']),
   withLine('Expect: 100-continue', '200', 'closed'),
   withLine('Expect: x', '417 expectation_failed', 'closed'),
   ['an unknown Expect in HTTP/1.0', `GET /v1/pets HTTP/1.0\r\n${AUTH}Expect: x\r\n\r\n`, '200', 'closed'],

@@ -29,6 +29,7 @@ export const targets: readonly Row[] = [
   asked(`/v1/pets/${'9'.repeat(9_000)}`, '414 uri_too_long'),
   asked(`/v1/pets?${'x'.repeat(15_000)}`, '414 uri_too_long'),
   asked(`/${'x'.repeat(17_000)}`, '431 headers_too_large', 'closed'),
+  asked('/%', BROKEN),
   asked('/v1/pets/%ed%a0%80', BROKEN),
   asked('/v1/pe\0ts', BROKEN, 'closed'),
   asked('/v1/pets/\u00e9', BROKEN, 'closed'),

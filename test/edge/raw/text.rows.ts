@@ -93,7 +93,7 @@ export const texts: readonly Row[] = [
 
 export const contentTypes: readonly Row[] = [
   type(' application/json', '201'),
-  type(' application/json\t; charset=utf-8', '201'),
+  type(' APPLICATION/JSON\t; charset=utf-8', '201'),
   type(' application/json, text/plain', BAD_TYPE),
   type(' application/problem+json', BAD_TYPE),
   type('', BAD_TYPE),
@@ -103,4 +103,5 @@ export const contentTypes: readonly Row[] = [
   typed(`${JSON_TYPE}Content-Encoding: identity\r\n`, '201'),
   typed(`${JSON_TYPE}Content-Encoding: gzip\r\n`, BAD_TYPE),
   typed(`${JSON_TYPE}Content-Encoding: gzip\r\n`, INVALID, ''),
+  typed('Content-Type: text/xml\r\n', INVALID, ''),
 ];
