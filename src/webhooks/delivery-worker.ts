@@ -90,7 +90,8 @@ export class DeliveryWorker extends PeriodicWork {
     await super.runNow();
     while (this.turns.size > 0) {
       await Promise.all(this.turns.values());
-      await super.runNow();
+      // The lease of a delivery that begins during a stop might not end with it.
+      if (!this.isStopping) await super.runNow();
     }
   }
 
