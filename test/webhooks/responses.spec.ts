@@ -139,17 +139,19 @@ describe('a receiver decides by its response', () => {
     expect(receiver.deliveries).toHaveLength(1);
   });
 
-  it.each(ERRORS)('a connection that fails has the error in words: %s', async (words, codes) => {
+  it('a connection that fails has the error in words', async () => {
     const { path } = await shop.create();
-    for (const code of codes.split(' ')) {
+    const expected = ERRORS.flatMap(([words, codes]) => codes.split(' ').map((code) => [code, words]));
+    const found: unknown[] = [];
+    for (const [code] of expected) {
       const fail = (message: unknown) => {
         const { request } = message as { request: ClientRequest };
         if (request.getHeader('webhook-id')) request.destroy(Object.assign(new Error(), { code }));
       };
       subscribe('http.client.request.start', fail);
-      const outcome = await shop.test(path);
+      found.push([code, (await shop.test(path)).error]);
       unsubscribe('http.client.request.start', fail);
-      expect(outcome).toEqual({ delivered: false, error: words });
     }
+    expect(found).toEqual(expected);
   });
 });
