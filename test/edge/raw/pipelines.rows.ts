@@ -51,6 +51,7 @@ export const pipelines: readonly Row[] = [
   ],
   ['an empty line between requests', `${get()}\r\n${get()}`, ['200', '200'], 'open'],
   preflight('two Hosts', 'Host: x\r\nHost: x\r\n', BROKEN),
+  preflight('an Upgrade', `${HOST}Upgrade: x\r\nConnection: upgrade\r\n`, '401 missing_api_key'),
   preflight('an unknown Transfer-Encoding', `${HOST}Transfer-Encoding: gzip, chunked\r\n`, BROKEN),
   preflight('an unknown Expect', `${HOST}Expect: y\r\n`, '417 expectation_failed'),
   preflight('too many headers', `${HOST}${'A: b\r\n'.repeat(250)}`, '431 headers_too_large'),

@@ -18,6 +18,7 @@ export const requestLines: readonly Row[] = [
     'open',
   ],
   ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', BROKEN, 'closed'],
+  ['HTTP/2.0 by name', line('GET /v1/pets HTTP/2.0'), BROKEN, 'closed'],
   broken('HTTP/1.2', 'GET /v1/pets HTTP/1.2'),
   broken('a method of RTSP', 'DESCRIBE /v1/pets HTTP/1.1'),
   broken('a method of 20,000 letters', `${'A'.repeat(20_000)} /v1/pets HTTP/1.1`),
