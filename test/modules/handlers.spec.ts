@@ -31,7 +31,7 @@ import { userMessage } from '../../src/app/user-message';
 import { migrationOf } from '../database/support/extensions';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import { followPages, idsOf, linksOf } from '../support/links';
+import { followPages } from '../support/links';
 
 const { shelf_not_found: shelfNotFound } = defineErrors({
   shelf_not_found: { status: 404, when: 'no shelf has this id', message: 'There is no shelf with this id.' },
@@ -173,14 +173,6 @@ describe('a module', () => {
     const description = 'Only items with this `size`. Its size.';
     const schema = { type: 'integer', format: 'int32', minimum: 1, maximum: 9 };
     expect(parameters).toContainEqual({ name: 'size', in: 'query', required: false, description, schema });
-  });
-
-  it('gets 400 invalid_cursor for a cursor of another filter, order or list', async () => {
-    const { next } = linksOf(await get('/v1/toys?limit=1'));
-    const cursor = new URL(next!, app.url).searchParams.get('cursor');
-    expect(idsOf(await get(`/v1/toys?cursor=${cursor}`))).toEqual((await storedIds('true')).slice(1, 21));
-    for (const path of ['/v1/toys?place=North&', '/v1/toys?sort=-id&', '/v1/pets?'])
-      expectError(await get(`${path}cursor=${cursor}`), 400, 'invalid_cursor');
   });
 
   it('gets no page without the value of a column that every page needs', () => {
