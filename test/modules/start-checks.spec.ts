@@ -222,7 +222,7 @@ describe('the start fails with one sentence for', () => {
     );
   });
 
-  it('a class or a value that is no extension', () => {
+  it('a class or a value that is not an extension', () => {
     expect(() => createStore([Map])).toThrow(
       'Map is no extension: add @StoreExtension({ name: …, … }) to the class.',
     );
