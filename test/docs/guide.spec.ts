@@ -13,7 +13,7 @@ describe('the guide at the service', () => {
   const read = async (path: string) => (await app.get(path, { key: '' })).text;
   const linksIn = (page: string) => [...page.matchAll(/ href="(?!data:)([^"]*)"/g)].map(([, link]) => link!);
 
-  it('has pages, without a key, whose links lead to pages and places that exist', async () => {
+  it('has pages, without a key, whose links, like those of the front page, lead to pages and places that exist', async () => {
     const seen = new Map<string, string>();
     const missing: string[] = [];
     const open = async (url: URL) => {
@@ -21,7 +21,7 @@ describe('the guide at the service', () => {
       seen.set(url.pathname, page);
       return page;
     };
-    const guide = ['guide', 'guide/events', 'guide/errors', 'guide/details', 'guide/agents'];
+    const guide = ['', 'guide', 'guide/events', 'guide/errors', 'guide/details', 'guide/agents'];
     for (const start of guide) {
       const base = new URL(start, 'http://animal-store.test/');
       for (const link of linksIn(await open(base))) {
@@ -32,7 +32,9 @@ describe('the guide at the service', () => {
         if (/"status":404/.test(page) || (anchor && !page.includes(`id="${anchor}"`))) missing.push(url.href);
       }
     }
-    expect([...seen.keys()]).toEqual(expect.arrayContaining(['/guide/events', '/docs', '/']));
+    expect([...seen.keys()]).toEqual(
+      expect.arrayContaining(['/guide/events', '/docs', '/', '/readyz', '/openapi.yaml']),
+    );
     expect(missing).toEqual([]);
   });
 

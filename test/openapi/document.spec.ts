@@ -88,30 +88,6 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the front page', () => {
-  it('links to the documentation, the document and the health endpoints; every link works', async () => {
-    const { status, headers, text } = await app.get('/', without);
-    expect({ status, type: headers['content-type'] }).toEqual({
-      status: 200,
-      type: 'text/html; charset=utf-8',
-    });
-    expect(text).toContain('<h1>Animal Store API <small class="soft">1.0.0</small></h1>');
-    expect(text).toMatch(/<meta\s+name="description"\s+content="[^"]{20,}"/);
-    const links = [...text.matchAll(/href="\.(\/[^"]*)"/g)].map(([, path]) => path!);
-    expect(links).toEqual(
-      expect.arrayContaining([
-        '/docs',
-        '/openapi.json',
-        '/openapi.yaml',
-        '/livez',
-        '/readyz',
-        '/guide/errors',
-      ]),
-    );
-    for (const path of links) {
-      expect({ path, status: (await app.get(path, without)).status }).toEqual({ path, status: 200 });
-    }
-  });
-
   it('lists every operation with its scopes and its place in Swagger UI', async () => {
     const { text } = await app.get('/', without);
     const { paths } = (await app.get('/openapi.json', without)).json;
