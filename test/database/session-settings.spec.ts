@@ -11,9 +11,6 @@ import { until } from '../support/until';
 // Its server has a first start.
 jest.setTimeout(2 * MAX_START_MS);
 
-const DATE_STYLES = ['SQL, DMY', 'Postgres, MDY', 'ISO, DMY'];
-const STRONGEST = 'ALTER ROLE app IN DATABASE %';
-const PLACES = ['ALTER SYSTEM', 'ALTER DATABASE %', 'ALTER ROLE app', STRONGEST];
 const OTHERS = {
   bytea_output: 'escape',
   standard_conforming_strings: 'off',
@@ -26,12 +23,12 @@ const OTHERS = {
   'animal_store.events': 'off',
 };
 type Case = readonly [place: string, settings: Readonly<Record<string, string>>];
+/** From the weakest place to the strongest. */
 const CASES: readonly Case[] = [
-  ...PLACES.map((place): Case => [place, { DateStyle: 'German' }]),
-  ...DATE_STYLES.map((DateStyle): Case => [STRONGEST, { DateStyle }]),
-  [STRONGEST, { default_transaction_isolation: 'repeatable read' }],
-  [STRONGEST, { default_transaction_isolation: 'serializable' }],
-  [STRONGEST, OTHERS],
+  ['ALTER SYSTEM', { DateStyle: 'German', default_transaction_isolation: 'repeatable read' }],
+  ['ALTER DATABASE %', { DateStyle: 'SQL, DMY', bytea_output: 'escape' }],
+  ['ALTER ROLE app', { DateStyle: 'Postgres, MDY', default_transaction_isolation: 'serializable' }],
+  ['ALTER ROLE app IN DATABASE %', { ...OTHERS, DateStyle: 'German' }],
 ];
 
 describe('a session has the settings of the service', () => {
