@@ -37,7 +37,6 @@ const ROWS = `
 describe('a backup', () => {
   const folder = backupFolder();
   let source: TestDatabase;
-  let target: TestDatabase;
   beforeAll(async () => {
     source = await createDatabase();
     const create = ['keys', 'create', '--account', 'acme', '--label', 'shop'];
@@ -54,16 +53,13 @@ describe('a backup', () => {
     // No order has this id yet.
     await source.query(`ALTER TABLE store_orders ALTER COLUMN id RESTART WITH ${LARGE_ID}`);
   });
-  beforeEach(async () => {
-    target = await createDatabase('template0');
-  });
-  afterEach(() => target.drop());
   afterAll(async () => {
     await source.drop();
     folder.remove();
   });
 
   it('restores every row of every table, and the exact position of every sequence', async () => {
+    const target = await createDatabase('template0');
     const file = folder.file('all');
     const written = await backup(source, file);
     const restored = await restore(target, file);
@@ -76,9 +72,11 @@ describe('a backup', () => {
     for (const { table, rows } of written.tables) expect(expected[table]).toHaveLength(rows);
     expect(written.bytes).toBe(statSync(file).size);
     expect((await migrate(schemaConfig(target.url))).applied).toEqual([]);
+    await target.drop();
   });
 
   it('has the state of one moment: all rows committed before it, and none committed during the backup', async () => {
+    const target = await createDatabase('template0');
     const file = folder.file('moment');
     // A database of its own: the late row would change the counts that other specs compare.
     const changing = await createDatabase();
@@ -98,9 +96,11 @@ describe('a backup', () => {
     await restore(target, file);
     expect((await contentOf(target))['pets']).toEqual(before['pets']);
     await changing.drop();
+    await target.drop();
   });
 
   it('only its owner may read; it appears when it is complete, and replaces a file only if told to', async () => {
+    const target = await createDatabase('template0');
     const file = folder.file('mode');
     await backup(source, file);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -110,6 +110,7 @@ describe('a backup', () => {
     await backup(source, file, { isReplacing: true });
     await restore(target, file);
     expect(readdirSync(folder.path).filter((name) => name.startsWith('mode'))).toEqual(['mode']);
+    await target.drop();
   });
 
   it('is text that gunzip shows, with JSON lines around the rows', async () => {
@@ -193,6 +194,7 @@ describe('a backup', () => {
   });
 
   it('has the tables of extensions, and needs a program with them', async () => {
+    const target = await createDatabase('template0');
     const [extended, file] = [await createDatabase(), folder.file('extension')];
     const config = (url: string) => configWith(url, kennels, extensionOf('odd', Odd));
     await migrate(config(extended.url));
@@ -212,6 +214,7 @@ describe('a backup', () => {
     expect((await restore(upgraded, file, later)).migrated).toEqual([Checked.name]);
     await upgraded.drop();
     await extended.drop();
+    await target.drop();
   });
 });
 

@@ -38,6 +38,11 @@ const CATALOGUE = ['class', 'proc', 'type']
 describe('the database of another program', () => {
   const folder = backupFolder();
   let database: TestDatabase;
+  beforeAll(async () => {
+    const store = await createDatabase();
+    await backup(store, folder.file('store'));
+    await store.drop();
+  });
   beforeEach(async () => {
     database = await createDatabase('template0');
   });
@@ -45,9 +50,6 @@ describe('the database of another program', () => {
   afterAll(() => folder.remove());
 
   it.each(PROGRAMS)('is rejected in one sentence, and left as it is: %s', async (made, reason) => {
-    const store = await createDatabase();
-    await backup(store, folder.file('store'), { isReplacing: true });
-    await store.drop();
     await database.query(made);
     const before = await database.query(CATALOGUE);
     const sentence = new RegExp((reason.startsWith('it') ? BELONGS : FAILS).replace('.*', `\\(${reason}\\)`));
