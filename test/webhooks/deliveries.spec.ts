@@ -46,6 +46,19 @@ describe('deliveries of a webhook', () => {
     expect(await counts()).toEqual(['delivered 2']);
   });
 
+  it('wake a webhook of one type of animals, whichever it is', async () => {
+    const { app, receiver } = shop;
+    const types = ['pet.created', 'pet.deleted', 'pet.updated'];
+    for (const type of types) await shop.create({ types: [type] });
+    const [id] = await addPets(app, 'woken');
+    await app.send('PATCH', `/v1/pets/${id}`, { body: { name: 'changed' } });
+    await app.send('DELETE', `/v1/pets/${id}`);
+    await addPets(app);
+    await app.runDueWork();
+    const sent = receiver.deliveries.map(({ body }): string => JSON.parse(body).type);
+    expect(sent.toSorted()).toEqual(types);
+  });
+
   it('are those of its types, and of animals and the orders of its account', async () => {
     const { app, receiver } = shop;
     const { path } = await shop.create({ types: ['order.placed', 'pet.deleted'] });
