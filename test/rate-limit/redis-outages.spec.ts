@@ -60,10 +60,7 @@ describeWithRedis('two instances while Redis fails', () => {
       const during = ask(LIMIT / 4);
       await begin();
       await during;
-      await until(async () => {
-        await ask(1);
-        return String(await metric()) === '0,0';
-      });
+      await untilShared(0);
       await ask(3 * LIMIT);
       expect(await metric()).toEqual([0, 0]);
       await end();
