@@ -35,7 +35,7 @@ type Row = Readonly<Record<string, string>>;
 
 const REX: Row = { name: 'Rex', categoryId: '3', status: '', note: 'a\nb', '': '0' };
 const ZOE: Row = { name: 'Zoë', categoryId: '3', status: 'sold', note: 'c\n\nd, "e"', '': '1' };
-/** What Excel, LibreOffice, PowerShell, pandas, Google Sheets, databases and R were seen to write. */
+/** Dialects of Excel, LibreOffice, PowerShell, pandas, Google Sheets, databases and R. */
 const SEEN: Partial<Dialect>[] = [
   { separator: ';' },
   { head: HEADS[2], separator: ';' },

@@ -67,7 +67,7 @@ const inUse = (directory: string, pid: number) =>
   `EmbeddedServerError: The data folder ${directory} is in use by process ${pid}: stop that process, or set DATA_DIR to another folder.`;
 
 describe('the embedded server', () => {
-  it('is PostgreSQL 18 in UTF-8 and UTC without a TCP port, whatever variables of libpq and node-postgres say', async () => {
+  it('is PostgreSQL 18 in UTF-8 and UTC without a TCP port, for any variables of libpq and node-postgres', async () => {
     const names =
       'PGHOST PGHOSTADDR PGPORT PGUSER PGDATABASE PGPASSWORD PGSERVICE PGSERVICEFILE PGPASSFILE PGDATA';
     const broken = Object.fromEntries(names.split(' ').map((name) => [name, 'none']));
@@ -111,7 +111,7 @@ describe('the embedded server', () => {
     expect(Number(version)).toBeGreaterThanOrEqual(180_000);
   });
 
-  it('accepts one role, which owns the database and is no superuser; only its own user can reach the files', async () => {
+  it('accepts one role, which owns the database and is not a superuser; only its own user can reach the files', async () => {
     const server = await start();
     const [row] = await query(
       server.url(),
