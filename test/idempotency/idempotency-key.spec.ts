@@ -99,7 +99,7 @@ describe('an Idempotency-Key', () => {
           const possible = body === 'invalid' ? ['validation_failed'] : ['idempotency_key_in_use'];
           const isFirstBody = known.get(key)?.body === body;
           if (body !== 'invalid') possible.push(isFirstBody ? 'success' : 'idempotency_key_reused');
-          // A request that has the key alone is not told to wait.
+          // Only concurrent requests with a key can be told to wait.
           const isAlone = each.filter((other) => other.key === key).length === 1;
           const outcome = response.status === 201 ? 'success' : response.json.code;
           expect(isAlone ? possible.slice(-1) : possible).toContain(outcome);
@@ -115,10 +115,10 @@ describe('an Idempotency-Key', () => {
     });
     const ask = (body: Request['body']): Request => ({ key: 0, body });
     const examples: [(string | Request[])[]][] = [
-      // Each request by itself, and 20 concurrent ones.
+      // Requests in turn, and 20 concurrent ones.
       [[[ask('one')], [ask('one')], [ask('space')], [ask('one')]]],
       [[Array.from({ length: 20 }, () => ask('one')), [ask('one')]]],
-      // What failed is not stored.
+      // A failure is not stored.
       [[[ask('invalid')], [ask('space')], [ask('invalid')], [ask('space')]]],
       // A response is kept for 24 h.
       [
