@@ -1,9 +1,6 @@
-import * as fc from 'fast-check';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import { aNewPet } from '../support/factories';
 import { BasketsModule, EMPTY } from './support/baskets.module';
-import { ListsModule } from './support/lists.module';
 import { NestDtosModule } from './support/nest-dtos.module';
 
 const isDocumented = false;
@@ -24,30 +21,10 @@ const FULL = {
   toys: [{ name: 'rope' }],
 };
 
-/** A time with any offset and number of digits, and how the service prints it. */
-const FORMS_OF_TIMES = fc
-  .record({
-    time: fc.date({ min: new Date('0002-01-01'), max: new Date('9998-12-31'), noInvalidDate: true }),
-    offset: fc.integer({ min: -1_439, max: 1_439 }),
-    digits: fc.stringMatching(/^[0-9]{0,12}$/),
-    separator: fc.constantFrom('T', 't', ' '),
-    zulu: fc.constantFrom('Z', 'z', undefined),
-  })
-  .map(({ time, offset, digits, separator, zulu }): readonly [string, string] => {
-    const second = time.toISOString().slice(0, 19);
-    const shift = zulu === undefined ? offset : 0;
-    const shown = new Date(Date.parse(`${second}Z`) + shift * 60_000).toISOString().slice(0, 19);
-    const clock = [Math.floor(Math.abs(shift) / 60), Math.abs(shift) % 60];
-    const zone = zulu ?? `${shift < 0 ? '-' : '+'}${clock.map((n) => String(n).padStart(2, '0')).join(':')}`;
-    const text = `${shown.replace('T', separator)}${digits && `.${digits}`}${zone}`;
-    return [text, `${second}.${digits.padEnd(3, '0').slice(0, 3)}Z`];
-  });
-
-describe('a service with DTOs and lists of a team', () => {
+describe('a service with DTOs of a team', () => {
   let app: TestApp;
   beforeAll(async () => {
-    const modules = [BasketsModule, ListsModule, NestDtosModule];
-    app = await startApp({}, { modules });
+    app = await startApp({}, { modules: [BasketsModule, NestDtosModule] });
   });
   afterAll(() => app.close());
 
@@ -90,15 +67,7 @@ describe('a service with DTOs and lists of a team', () => {
         '2027-02-29T00:00:00.000Z',
         'opensAt must be a time such as 2026-11-21T12:00:00Z (RFC 3339).',
       ],
-      ['opensAt', '2026-11-21T24:00:00Z', 'opensAt must be a time'],
-      ['opensAt', '2026-11-21T12:00Z', 'opensAt must be a time'],
-      ['opensAt', '2026-11-30T23:58:60Z', 'opensAt must be a time'],
-      ['opensAt', '2026-11-29T23:59:60Z', 'opensAt must be a time'],
-      ['opensAt', '2026-11-21T12:00:00+24:00', 'opensAt must be a time'],
-      ['opensAt', '2026-11-21T12:00:00 01:00', 'in a URL with %2B for +'],
-      ['opensAt', '0001-01-01T00:00:00+01:00', 'opensAt must be a time'],
       ['opensAt', ['2026-11-21T12:00:00Z'], 'opensAt must be a time'],
-      ['opensAt', '+02026-11-21T12:00:00.00', 'opensAt must be a time'],
       ['toys', {}, 'toys must be a list of at most 2 JSON objects'],
       ['toys', [{ name: 'a' }, { name: 'b' }, { name: 'c' }], 'toys must be a list of at most 2'],
       ['toys', [{ name: 'a' }, { name: '' }], 'toys.1.name must be a string of 1 to 5 characters'],
@@ -120,26 +89,6 @@ describe('a service with DTOs and lists of a team', () => {
         );
       }
     });
-
-    it('that is a time has each form of RFC 3339, and is printed in one', () =>
-      fc.assert(
-        fc.asyncProperty(FORMS_OF_TIMES, async ([opensAt, printed]) => {
-          expect((await post({ ...FULL, opensAt })).json.opensAt).toBe(printed);
-        }),
-        {
-          numRuns: 40,
-          examples: (
-            [
-              ['2026-11-25T17:00:00.9999999999999999999999+05:45', '2026-11-25T11:15:00.999Z'],
-              ['2026-11-25 17:00:00.123456789-00:00', '2026-11-25T17:00:00.123Z'],
-              ['1990-12-31T23:59:60Z', '1991-01-01T00:00:00.000Z'],
-              ['1990-12-31T15:59:60.25-08:00', '1991-01-01T00:00:00.250Z'],
-              ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
-              ['9999-12-31T23:59:59.999+00:00', '9999-12-31T23:59:59.999Z'],
-            ] as const
-          ).map((example): [readonly [string, string]] => [example]),
-        },
-      ));
 
     it('that is required overrides an optional one of a base class', async () => {
       const create = (note: unknown) => app.post('/v1/baskets/labelled', { ...FULL, note }, { isDocumented });
@@ -274,19 +223,5 @@ describe('a service with DTOs and lists of a team', () => {
       const body = { number: 5, list: [1, 2.5] };
       expect((await post('/anything', body)).json).toEqual({ body, number: 5 });
     });
-  });
-
-  it("a module's list of animals has its own fields, and listPets has its own, if both share a query", async () => {
-    await app.post('/v1/pets', aNewPet({ name: 'Rex' }));
-    const paths = ['/v1/names', '/v1/pets'];
-    const get = async (path: string) => {
-      const { text, headers } = await app.get(path);
-      return { text, etag: headers.etag };
-    };
-    const alone = [await get(paths[0]!), await get(paths[1]!)];
-    expect(alone[0]!.text).toBe('[{"name":"Rex"}]');
-    // Later ones arrive while the first query runs, so they share the next one.
-    const together = await Promise.all([...paths, ...paths, ...paths, ...paths].map(get));
-    expect(together).toEqual([...alone, ...alone, ...alone, ...alone]);
   });
 });
