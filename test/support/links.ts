@@ -1,4 +1,3 @@
-import type { TestApp } from './app';
 import type { HttpResponse } from './http';
 
 /** Returns the targets of a `Link` header by their relation. */
@@ -12,15 +11,3 @@ export function linksOf({ headers }: HttpResponse): Record<string, string> {
 
 /** Returns the ids of a page. */
 export const idsOf = ({ json }: HttpResponse): number[] => json.map(({ id }: { id: number }) => id);
-
-/** Follows `next` from a path to the last page. @returns the ids of all pages */
-export async function followPages(app: TestApp, key: string, path: string): Promise<number[]> {
-  const seen: number[] = [];
-  for (let next: string | undefined = path; next !== undefined;) {
-    const response = await app.get(next, { key });
-    expect(response.status).toBe(200);
-    seen.push(...idsOf(response));
-    next = linksOf(response)['next'];
-  }
-  return seen;
-}

@@ -1,94 +1,18 @@
-import {
-  BadRequestException,
-  type CanActivate,
-  ConflictException,
-  Controller,
-  ForbiddenException,
-  Get,
-  GoneException,
-  HttpException,
-  Module,
-  NotFoundException,
-  Param,
-  Post,
-  Query,
-  Res,
-  UnauthorizedException,
-  UseGuards,
-} from '@nestjs/common';
-import { ApiProperty } from '@nestjs/swagger';
+import { Controller, Get, Module, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { RequireScope } from '../../../src/auth';
-import { Operation } from '../../../src/platform/api-docs/operation.decorator';
-import { Idempotent, type Once } from '../../../src/platform/idempotency/idempotent.decorator';
-
-/** The values that the handlers of the lab throw, by name. */
-const EXCEPTIONS: ReadonlyMap<string, () => unknown> = new Map<string, () => unknown>([
-  ['UnauthorizedException', () => new UnauthorizedException()],
-  ['ForbiddenException', () => new ForbiddenException()],
-  ['an assigned status', () => new HttpException('Not in this country.', 451)],
-  ['an unassigned status', () => new HttpException('Closed without a response.', 444)],
-  ['a list of messages', () => new BadRequestException(['name is too long', 'age is not a number'])],
-  ['a list as the response', () => new HttpException(['first', 'second'], 422)],
-  ['a response without a message', () => new ConflictException({ name: 'Rex' })],
-  ['a blank message', () => new GoneException(' ')],
-  ['another error as the response', () => new UnauthorizedException(new Error('password is wrong'))],
-  ['a message over the maximum length', () => new ForbiddenException('🐈'.repeat(5_000))],
-  ['a message like that of a database error', () => new ConflictException('timeout expired')],
-  ['a cause', () => new NotFoundException('No such thing.', { cause: new Error('row 7') })],
-  ['a server error', () => new HttpException('Not today.', 501)],
-  ['a redirection', () => new HttpException('Look there.', 302)],
-  ['an invalid status', () => new HttpException('Odd.', 1_000)],
-  ['a plain Error', () => new Error('Thrown by the lab.')],
-  ['a text', () => 'Thrown without an Error.'],
-]);
-
-/** The results of a handler that does its work without `once`. */
-const FORGOTTEN: Readonly<Record<string, unknown>> = {
-  object: { name: 'Rex' },
-  text: 'Rex',
-  nothing: undefined,
-};
-
-class ClosedGuard implements CanActivate {
-  canActivate() {
-    return false;
-  }
-}
+import { Idempotent, type Once, Operation, RequireScope, Text } from '../../../src';
 
 class Note {
-  @ApiProperty()
+  @Text({ max: 99, description: 'Name.', example: 'Rex' })
   readonly name!: string;
 }
 
-/** Throws like a team's module that follows Nest's documentation. */
 @Controller({ path: 'lab', version: '1' })
 class LabController {
-  @Get('exceptions/:name')
-  @RequireScope('pets:read')
-  exception(@Param('name') name: string) {
-    throw EXCEPTIONS.get(name)!();
-  }
-
   @Get('closed')
   @RequireScope('pets:read')
-  @UseGuards(ClosedGuard)
   closed() {
     return 'open';
-  }
-
-  @Get('responded')
-  @RequireScope('pets:read')
-  responded(@Res() reply: FastifyReply) {
-    void reply.send({ isDone: true });
-    throw new Error('Thrown after the response.');
-  }
-
-  @Get('header')
-  @RequireScope('pets:read')
-  header(@Query('value') value: string, @Res({ passthrough: true }) reply: FastifyReply) {
-    reply.header('X-Value', value);
-    return {};
   }
 
   @Post('notes/:name')
@@ -110,14 +34,8 @@ class LabController {
       return { name };
     });
   }
-
-  @Post('forgotten/:result')
-  @RequireScope('pets:write')
-  forgotten(@Param('result') result: string, @Idempotent() _once: Once) {
-    if (!(result in FORGOTTEN)) throw new NotFoundException();
-    return FORGOTTEN[result];
-  }
 }
 
+/** A route with `@Operation`, and one with Nest's decorators. */
 @Module({ controllers: [LabController] })
 export class LabModule {}
