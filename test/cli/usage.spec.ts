@@ -10,6 +10,8 @@ const SCOPES = [
   'orders:manage',
 ] as const;
 
+const ADDRESSES = 'any, or up to 20 addresses or CIDR blocks such as 192.0.2.7,2001:db8::/32';
+
 /** One command for each rule of each command's arguments. */
 const WRONG = [
   '',
@@ -41,6 +43,7 @@ const WRONG = [
   'keys unban',
   'keys set-scopes x',
   'keys set-scopes x --scopes pets:eat',
+  'keys set-addresses x',
   'keys rotate',
   'keys rotate x --grace 24',
   'keys rotate x --grace -1h',
@@ -75,6 +78,14 @@ describe('usage of the command line', () => {
     expect({ status, out }).toEqual({ status: 2, out: '' });
     expect(all).not.toBe('');
   });
+
+  it.each(['10.0.0.0/33', 'shop.example', '192.0.2.1,', ''])(
+    'exits with 2 and says which addresses a key may have, if one is wrong: %j',
+    async (addresses) => {
+      const { status, all } = await runCli(['keys', 'set-addresses', 'x', '--addresses', addresses]);
+      expect({ status, all }).toEqual({ status: 2, all: expect.stringContaining(`${ADDRESSES}.`) });
+    },
+  );
 
   it('names every scope if one is unknown', async () => {
     const { status, all } = await runCli(['keys', 'create', '--account', 'x', '--scopes', 'orders:approve']);
