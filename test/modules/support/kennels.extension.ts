@@ -1,8 +1,7 @@
-import { type CanActivate, Controller, type ExecutionContext, Get, Inject, Injectable } from '@nestjs/common';
+import { type CanActivate, Controller, type ExecutionContext, Get, Inject } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
-import { ApiProperty, ApiSchema } from '@nestjs/swagger';
+import { ApiSchema } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import type { MigrationInterface, QueryRunner } from 'typeorm';
 import {
   CONFIG,
   type ConfigOf,
@@ -12,18 +11,16 @@ import {
   parsers,
   Sql,
   StoreExtension,
+  Text,
 } from '../../../src';
 import { extensionOf } from '../../../src/platform/extension/extension';
+import { migrationOf } from '../../database/support/extensions';
 
 const scopes = defineScopes('kennels', 'read');
 
 const errors = defineErrors({
   kennel_closed: { status: 409, when: 'the kennel is closed', message: 'The kennel is closed.' },
-  under_embargo: {
-    status: 403,
-    when: 'the account is under embargo',
-    message: 'The account is under embargo.',
-  },
+  under_embargo: { status: 403, when: 'an embargo is on the account', message: 'The embargo is on.' },
 });
 
 const settings = {
@@ -37,27 +34,16 @@ const settings = {
 
 @ApiSchema({ name: 'Kennel', description: 'A kennel.' })
 class Kennel {
-  @ApiProperty({ type: 'string', maxLength: 20, description: 'Name of the kennel.', example: 'North' })
+  @Text({ max: 20, description: 'Name of the kennel.', example: 'North' })
   readonly name!: string;
-}
-
-@Injectable()
-class KennelsRepository {
-  constructor(
-    private readonly sql: Sql,
-    @Inject(CONFIG) private readonly config: ConfigOf<typeof settings>,
-  ) {}
-
-  async first(): Promise<Kennel> {
-    const [kennel] = await this.sql.rows<Kennel>({ text: 'SELECT name FROM kennels' }, []);
-    if (!kennel) throw errors.kennel_closed();
-    return { name: this.config.kennelPrefix + kennel.name };
-  }
 }
 
 @Controller('kennels')
 class KennelsController {
-  constructor(private readonly kennels: KennelsRepository) {}
+  constructor(
+    private readonly sql: Sql,
+    @Inject(CONFIG) private readonly config: ConfigOf<typeof settings>,
+  ) {}
 
   @Get('first')
   @Operation({
@@ -68,12 +54,13 @@ class KennelsController {
     returns: [200, Kennel, 'The kennel.'],
     rejects: [errors.kennel_closed],
   })
-  first() {
-    return this.kennels.first();
+  async first(): Promise<Kennel> {
+    const [kennel] = await this.sql.rows<Kennel>({ text: 'SELECT name FROM kennels' }, []);
+    if (!kennel) throw errors.kennel_closed();
+    return { name: this.config.kennelPrefix + kennel.name };
   }
 }
 
-@Injectable()
 class EmbargoGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean {
     const { headers } = context.switchToHttp().getRequest<FastifyRequest>();
@@ -82,15 +69,11 @@ class EmbargoGuard implements CanActivate {
   }
 }
 
-export class Kennels1795300000000 implements MigrationInterface {
-  async up(runner: QueryRunner): Promise<void> {
-    await runner.query('CREATE TABLE kennels (name text NOT NULL)');
-  }
-
-  async down(runner: QueryRunner): Promise<void> {
-    await runner.query('DROP TABLE kennels');
-  }
-}
+export const Kennels1795300000000 = migrationOf(
+  'Kennels1795300000000',
+  'CREATE TABLE kennels (name text NOT NULL)',
+  'DROP TABLE kennels',
+);
 
 /** An extension as a team writes it. */
 @StoreExtension({
@@ -102,7 +85,7 @@ export class Kennels1795300000000 implements MigrationInterface {
   settings,
   compatibility: '>=2.0.0 <3.0.0',
   controllers: [KennelsController],
-  providers: [KennelsRepository, { provide: APP_GUARD, useClass: EmbargoGuard }],
+  providers: [{ provide: APP_GUARD, useClass: EmbargoGuard }],
 })
 class KennelsModule {}
 
