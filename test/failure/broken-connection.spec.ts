@@ -1,39 +1,56 @@
-import { spawnSync } from 'node:child_process';
-import { mkdirSync, renameSync, rmdirSync } from 'node:fs';
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmdirSync, rmSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { startApp } from '../support/app';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
-import { ADMIN_URL_VARIABLE } from '../support/database-urls';
-import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
 import { describeWhen } from '../support/it-when';
 import { MAX_START_MS, runMain, running } from '../support/service';
 import { rejectionOf } from '../support/start';
-import { createAuthority, hasOpenssl } from './support/certificates';
-import { expectUnavailable } from './support/expect-unavailable';
+import { type CuttingProxy, startCuttingProxy } from './support/cutting-proxy';
+import { createTwo, expectOutage, expectRecovery, expectUnavailable } from './support/expect-unavailable';
 import { emptyPool } from './support/pool';
-import { startTlsProxy } from './support/tls-proxy';
 
+const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 const ADDRESS = '127.0.0.1';
+const NEW_KEY = 'req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=test';
 
 jest.setTimeout(3 * MAX_START_MS);
+
+/** Makes a certificate authority in a folder of its own. */
+function createAuthority() {
+  const folder = mkdtempSync(join(tmpdir(), 'animal-store-tls-'));
+  const at = (name: string) => join(folder, name);
+  const openssl = (line: string) => execFileSync('openssl', line.split(' '), { cwd: folder, stdio: 'pipe' });
+  openssl(`${NEW_KEY} -x509 -days 2 -keyout ca.key -out ca.crt`);
+  return {
+    /** The file with its certificate, for `sslrootcert`. */
+    file: at('ca.crt'),
+    /** @param days its validity from now; a negative number for an expired one */
+    issue: (address: string, days: number) => {
+      openssl(`${NEW_KEY} -addext subjectAltName=IP:${address} -keyout key -out request`);
+      const signed = `x509 -req -in request -CA ca.crt -CAkey ca.key -copy_extensions copy`;
+      openssl(`${signed} -days ${days} -out certificate`);
+      return { key: readFileSync(at('key')), cert: readFileSync(at('certificate')) };
+    },
+    remove: () => rmSync(folder, { recursive: true }),
+  };
+}
 
 describeWhen(hasOpenssl, 'openssl is not installed')('a connection to PostgreSQL that cannot be made', () => {
   const authority = createAuthority();
   const other = createAuthority();
-  const right = authority.issue(ADDRESS, 2100);
-  const wrong = {
-    expired: authority.issue(ADDRESS, 2021),
-    'for another address': authority.issue('192.0.2.1', 2100),
-    'of another authority': other.issue(ADDRESS, 2100),
-  };
-  let proxy: Awaited<ReturnType<typeof startTlsProxy>>;
-  let app: Awaited<ReturnType<typeof startApp>>;
+  const right = authority.issue(ADDRESS, 2);
+  let proxy: CuttingProxy;
+  let app: TestApp;
   let url: string;
   beforeAll(async () => {
-    proxy = await startTlsProxy(process.env[ADMIN_URL_VARIABLE] ?? '', right);
     const database = await createDatabase();
-    url = proxy.through(database.url, `sslmode=verify-full&sslrootcert=${authority.file}`);
+    proxy = await startCuttingProxy(database.directUrl);
+    proxy.certificate = right;
+    url = proxy.through(database.directUrl, `sslmode=verify-full&sslrootcert=${authority.file}`);
     app = await startApp({ databasePoolSize: 3 }, { database: { ...database, url } });
   });
   afterAll(async () => {
@@ -42,77 +59,51 @@ describeWhen(hasOpenssl, 'openssl is not installed')('a connection to PostgreSQL
     for (const each of [authority, other]) each.remove();
   });
 
-  const petOf = async () => (await app.post('/v1/pets', aNewPet())).json.id;
-  /** @param changedId another animal, because a change that waits for the order could time out */
-  const askAll = (petId: number, changedId: number) =>
-    Promise.all([
-      app.get('/v1/pets'),
-      app.get(`/v1/pets/${petId}`),
-      app.get('/v1/store/orders'),
-      app.post('/v1/pets', aNewPet()),
-      app.send('PATCH', `/v1/pets/${changedId}`, { body: { name: 'changed' } }),
-      app.post('/v1/store/orders', { petId }),
-    ]);
-  /** Breaks the connections with more requests than the pool has, and expects 503 until it is repaired. */
-  async function expectOutage(fail: () => void, repair: () => void): Promise<void> {
-    const pets = [await petOf(), await petOf()] as const;
+  const INVALID = /^The TLS connection to the database fails \(.+\): correct .+\.$/;
+  const UNREADABLE = /^The file \S+ca\.crt cannot be read/;
+  const use = (certificate = right) => void (proxy.certificate = certificate);
+  const [file, moved] = [authority.file, `${authority.file}.old`];
+  const back = () => renameSync(moved, file);
+
+  it.each<[string, RegExp, fail: () => void, repair: () => void]>([
+    ['the certificate is expired', INVALID, () => use(authority.issue(ADDRESS, -1)), use],
+    ['it is for another address', INVALID, () => use(authority.issue('192.0.2.1', 2)), use],
+    ['it is of another authority', INVALID, () => use(other.issue(ADDRESS, 2)), use],
+    ['the file of sslrootcert is removed', UNREADABLE, () => renameSync(file, moved), back],
+    [
+      'that file is unreadable',
+      /^The database cannot be reached \(EISDIR/,
+      () => [renameSync(file, moved), mkdirSync(file)],
+      () => [rmdirSync(file), back()],
+    ],
+  ])('is 503 while %s, and one sentence at a start: %s', async (_what, sentence, fail, repair) => {
+    const pets = await createTwo(app);
     fail();
     await emptyPool(app, () => proxy.end());
-    for (let round = 0; round < 2; round += 1)
-      for (const response of await askAll(...pets)) expectUnavailable(response);
-    expect((await app.get('/readyz', { key: undefined })).status).toBe(503);
-    expect((await app.get('/livez', { key: undefined })).status).toBe(200);
+    for (let round = 0; round < 2; round += 1) await expectOutage(app, pets);
+    expect(await rejectionOf({ DATABASE_URL: url })).toMatch(sentence);
     repair();
-    expect((await askAll(...pets)).map(({ status }) => status)).toEqual([200, 200, 200, 201, 200, 201]);
+    await expectRecovery(app, pets);
     expect(app.log.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
-  }
+  });
 
-  it.each(Object.entries(wrong))(
-    'is 503 while the certificate is %s, and one sentence at a start',
-    async (_what, certificate) => {
-      await expectOutage(
-        () => (proxy.certificate = certificate),
-        () => (proxy.certificate = right),
-      );
-      proxy.certificate = certificate;
-      const sentence = await rejectionOf({ DATABASE_URL: url });
-      proxy.certificate = right;
-      expect(sentence).toMatch(/^The TLS connection to the database fails \(.+\): correct .+\.$/);
+  it.each([
+    ['sslrootcert=system', INVALID],
+    // The driver prints a warning for it.
+    ['sslmode=require', INVALID],
+    [
+      `channel_binding=require&sslrootcert=${file}`,
+      /^The database cannot be reached \(.*\): check DATABASE_URL/,
+    ],
+  ])(
+    'ends the start in one sentence, and without a warning of the driver: %s',
+    async (parameters, sentence) => {
+      const emitted = jest.spyOn(process, 'emitWarning');
+      expect(await rejectionOf({ DATABASE_URL: proxy.through(url, parameters) })).toMatch(sentence);
+      expect(emitted).not.toHaveBeenCalled();
+      emitted.mockRestore();
     },
   );
-
-  it.each<[string, () => void, () => void]>([
-    ['removed', () => undefined, () => undefined],
-    ['unreadable', () => mkdirSync(authority.file), () => rmdirSync(authority.file)],
-  ])('is 503 while the file of sslrootcert is %s', async (_what, replace, restore) => {
-    await expectOutage(
-      () => {
-        renameSync(authority.file, `${authority.file}.old`);
-        replace();
-      },
-      () => {
-        restore();
-        renameSync(`${authority.file}.old`, authority.file);
-      },
-    );
-  });
-
-  it('ends the start in one sentence if Node.js does not know the authority, or the server has no channel binding', async () => {
-    const start = (parameters: string) => rejectionOf({ DATABASE_URL: proxy.through(url, parameters) });
-    expect(await start('sslrootcert=system')).toMatch(/^The TLS connection .* \(unable to verify .*\)/);
-    const unbound = await start(`channel_binding=require&sslrootcert=${authority.file}`);
-    expect(unbound).toMatch(
-      /^The database cannot be reached \(.*\): check DATABASE_URL, and that the server/,
-    );
-  });
-
-  it('prints no warning of the driver for sslmode=require, which verifies the certificate', async () => {
-    const emitted = jest.spyOn(process, 'emitWarning');
-    const sentence = await rejectionOf({ DATABASE_URL: proxy.through(url, 'sslmode=require') });
-    expect(sentence).toMatch(/^The TLS connection to the database fails \(unable to verify .*\)/);
-    expect(emitted).not.toHaveBeenCalled();
-    emitted.mockRestore();
-  });
 
   it('is 503 without a free file descriptor; with one the service works again, and stops', async () => {
     const service = await running(runMain({ DATABASE_URL: url }));

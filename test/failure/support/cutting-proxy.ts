@@ -1,12 +1,15 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { createSecureContext, type SecureContextOptions, TLSSocket } from 'node:tls';
 
 type Direction = 'to the server' | 'from the server';
 
 /** A proxy in front of PostgreSQL that can end its connections after any byte. */
 export interface CuttingProxy {
-  /** Returns the URL of a database through the proxy. */
-  through(url: string): string;
+  /** Returns the URL of a database through the proxy. @param parameters default: without TLS */
+  through(url: string, parameters?: string): string;
+  /** The key and the certificate of new connections with TLS. */
+  certificate: SecureContextOptions | undefined;
   /**
    * Passes this number of bytes in one direction, counted over all connections, and then ends every connection by
    * FIN or by RST.
@@ -26,8 +29,6 @@ export interface CuttingProxy {
   leadTo(serverUrl: string): void;
   /** The number of connections. */
   readonly count: number;
-  /** If true, drops all bytes and keeps the connections open, like a lost network route. */
-  isSilent: boolean;
   /** Replaces bytes in messages of the server. Both texts have the same length, within one message. */
   replaced: readonly [from: string, to: string] | undefined;
   /** Is called with all bytes of the server. */
@@ -66,7 +67,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
     return false;
   };
   const pass = (chunk: Buffer, connection: Connection, direction: Direction) => {
-    if (proxy.isSilent || connection.isForgotten) return;
+    if (connection.isForgotten) return;
     if (isLost(chunk, direction)) {
       doomed = undefined;
       endAll(open, false);
@@ -87,8 +88,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
       if (chunk.length > left) endAll(sender ? [sender] : open, isReset);
     });
   };
-  // Without noDelay the proxy would add 40 ms to some responses.
-  const server = createServer({ noDelay: true }, (client) => {
+  const join = (client: Socket) => {
     const upstream = connectTo(target);
     const connection: Connection = { client, upstream };
     open.add(connection);
@@ -107,16 +107,28 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
       proxy.onData?.(chunk);
       pass(replace(chunk, proxy.replaced), connection, 'from the server');
     });
+  };
+  // Without noDelay the proxy would add 40 ms to some responses.
+  const server = createServer({ noDelay: true }, (client) => {
+    const { certificate } = proxy;
+    if (!certificate) return join(client);
+    // The client asks for TLS with its first message.
+    client
+      .once('error', () => undefined)
+      .once('data', () => {
+        client.write('S');
+        join(new TLSSocket(client, { isServer: true, secureContext: createSecureContext(certificate) }));
+      });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const closed = once(server, 'close');
   const { port } = server.address() as AddressInfo;
   const proxy: CuttingProxy = {
-    through: (url) => {
+    through: (url, parameters = 'sslmode=disable') => {
       const parsed = new URL(url);
       parsed.host = `127.0.0.1:${port}`;
-      parsed.search = 'sslmode=disable';
+      parsed.search = parameters;
       return parsed.href;
     },
     cutAfter: (left, direction, isReset, sent) => {
@@ -140,7 +152,7 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
     get count() {
       return open.size;
     },
-    isSilent: false,
+    certificate: undefined,
     replaced: undefined,
     onData: undefined,
     close: async () => {
@@ -169,7 +181,7 @@ function endAll(connections: Iterable<Connection>, isReset: boolean): void {
 }
 
 /** Connects to a server on a Unix socket or TCP. */
-export function connectTo(serverUrl: string): Socket {
+function connectTo(serverUrl: string): Socket {
   const { hostname, port, searchParams } = new URL(serverUrl);
   const directory = searchParams.get('host');
   return directory === null

@@ -7,8 +7,10 @@ import { linksOf } from '../support/links';
 import { MAX_START_MS } from '../support/service';
 import { until } from '../support/until';
 import { createWebhook, type Receiver, startReceiver } from '../webhooks/support/receivers';
+import { expectUnavailable } from './support/expect-unavailable';
 import { query } from './support/own-server';
 import { describeWithPair, type Pair, startPair } from './support/pair';
+import { emptyPool } from './support/pool';
 
 jest.setTimeout(2 * MAX_START_MS);
 
@@ -17,7 +19,7 @@ const LOST = Array.from({ length: 40 }, (_, at) => `lost ${at}`);
 const NEW = LOST.map((each) => `${each} again`);
 const START = '/v1/events?limit=100';
 
-describeWithPair('after an asynchronous failover that loses changes', () => {
+describeWithPair('after a failover behind one endpoint', () => {
   let pair: Pair;
   let app: TestApp;
   let key: string;
@@ -25,16 +27,46 @@ describeWithPair('after an asynchronous failover that loses changes', () => {
   beforeAll(async () => {
     pair = await startPair();
     const { database } = pair;
-    app = await startApp({ webhooksAllowPrivate: true } as GivenConfig, { database });
+    app = await startApp({ databasePoolSize: 9, webhooksAllowPrivate: true } as GivenConfig, { database });
     key = await app.unlimitedKey();
     receiver = await startReceiver();
     await createWebhook(app, { url: receiver.url, types: ['pet.created'] }, { key });
   });
   afterAll(async () => {
+    jest.restoreAllMocks();
     await app.close();
     await receiver.close();
     await pair.remove();
   });
+
+  const now = performance.now.bind(performance);
+  let aheadMs = 0;
+
+  /** Expects success of more requests at a time than the service has connections. */
+  async function expectAll(): Promise<void> {
+    const asked = Array.from({ length: 15 }, (_, at) => [
+      app.get(`/v1/pets?limit=${at + 1}`, { key }),
+      app.post('/v1/pets', aNewPet(), { key }),
+      app.get('/v1/webhooks', { key }),
+      app.get('/readyz', { key: undefined }),
+    ]);
+    const responses = await Promise.all(asked.flat());
+    expect(responses.filter(({ status }) => status >= 300)).toEqual([]);
+  }
+
+  /** Leads new connections to another server. Expects that one change fails at most, and that every later request succeeds. */
+  async function expectMove(url: string): Promise<void> {
+    pair.proxy.leadTo(url);
+    // The connections are renewed at most once a second, and a fast machine has just done so.
+    aheadMs += 1_000;
+    jest.spyOn(performance, 'now').mockImplementation(() => now() + aheadMs);
+    const statuses: number[] = [];
+    while (statuses.at(-1) !== 201 && statuses.length < 10)
+      statuses.push((await app.post('/v1/pets', aNewPet(), { key })).status);
+    // Work in the background may have found it first.
+    expect([[201], [503, 201]]).toContainEqual(statuses);
+    await expectAll();
+  }
 
   /** @returns its id */
   async function add(name: string, once: string = randomUUID()): Promise<number> {
@@ -58,6 +90,17 @@ describeWithPair('after an asynchronous failover that loses changes', () => {
       if (names.includes(name)) return { names, next };
     }
   }
+
+  it('fails one change at most: the connections to a standby are closed together', async () => {
+    await expectAll();
+    pair.proxy.leadTo(pair.standby.url);
+    await emptyPool(app, () => pair.proxy.end());
+    expect((await app.get('/v1/pets', { key })).status).toBe(200);
+    expectUnavailable(await app.post('/v1/pets', aNewPet(), { key }));
+    // Each read opens a connection, because all are busy.
+    await Promise.all(Array.from({ length: 30 }, () => app.get('/v1/webhooks', { key })));
+    await expectMove(pair.primary.url);
+  });
 
   it('readers and webhooks continue from kept events, the cursor of a lost one is 410, and a lost Idempotency-Key does its work again', async () => {
     const [ofKept, ofLost] = [randomUUID(), randomUUID()];
@@ -91,5 +134,15 @@ describeWithPair('after an asynchronous failover that loses changes', () => {
     expect((await read(known, NEW.at(-1)!)).names).toEqual(expected);
     expect(receiver.seen().slice(-expected.length)).toEqual(expected);
     expectError(await app.get(unknown, { key }), 410, 'cursor_expired');
+  });
+
+  it('fails one change at most: the connections to a primary that became read-only are closed together', async () => {
+    const { primary, standby, proxy } = pair;
+    await expectAll();
+    await query(standby.url, 'ALTER SYSTEM SET default_transaction_read_only = on');
+    await query(standby.url, 'SELECT pg_reload_conf()');
+    primary.start();
+    expect(proxy.count).toBeGreaterThan(3);
+    await expectMove(primary.url);
   });
 });
