@@ -19,6 +19,10 @@ jest.setTimeout(MAX_START_MS);
 const NOTICE =
   'The tables of the removed extension kennels stay. "db revert --extension kennels" of a program that has it deletes them.';
 
+/** Of buyers and staff, without admin. */
+const SCOPES =
+  'events:read orders:manage orders:read orders:write pets:manage pets:read pets:write webhooks:manage';
+
 /** Imports files on an old Node.js, compares what a program has chosen, and starts the service. */
 const PROGRAM = `
   const v8 = require('node:v8');
@@ -63,9 +67,10 @@ describe('with DATABASE_URL', () => {
     const services = await Promise.all([startHere(environment), startHere(environment)]);
     const keys = services.flatMap(({ key }) => (key === undefined ? [] : [key]));
     expect(keys).toHaveLength(1);
-    for (const { url } of services) {
-      expect((await send(url, 'GET', '/v1/pets', { key: keys[0] })).status).toBe(200);
-    }
+    for (const { url } of services)
+      expect((await send(url, 'GET', '/v1/key', { key: keys[0] })).json.scopes.toSorted()).toEqual(
+        SCOPES.split(' '),
+      );
     expect(await database.query('SELECT name FROM migrations')).toHaveLength(migrations.length);
     for (const service of services) await service.stop();
 
