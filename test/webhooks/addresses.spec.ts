@@ -1,9 +1,9 @@
 import { createSocket } from 'node:dgram';
+import { Resolver } from 'node:dns/promises';
 import https from 'node:https';
 import { BlockList, isIPv6 } from 'node:net';
 import * as fc from 'fast-check';
 import { startApp, type TestApp } from '../support/app';
-import { type Names, type NameServer, startNameServer, useNameServer } from './support/name-server';
 import { addPets, createWebhook, type Receiver, SETTINGS, startReceiver } from './support/receivers';
 
 /** The same for a name that is unknown, so that no error tells which internal names exist. */
@@ -76,6 +76,76 @@ const near = (block: string): fc.Arbitrary<string> => {
 const v4 = fc.oneof(anywhere(32n), fc.constantFrom(...PRIVATE_V4).chain(near));
 const v6 = fc.oneof(anywhere(128n), fc.constantFrom(...PRIVATE_V6, '2000::/3', '64:ff9b::/96').chain(near));
 const embedded = fc.tuple(fc.constantFrom('64:ff9b::', '::ffff:', '::'), v4).map((parts) => parts.join(''));
+
+const A = 1;
+const AAAA = 28;
+
+/** Addresses by name. Of a family that is undefined the server never responds. */
+type Names = Readonly<Record<string, { readonly v4?: readonly string[]; readonly v6?: readonly string[] }>>;
+
+interface NameServer {
+  /** The questions so far: name and type. */
+  readonly asked: string[];
+  close(): Promise<void>;
+}
+
+/** Starts a name server on loopback that every resolver of this process asks from now on, until `close`. */
+async function startNameServer(names: Names): Promise<NameServer> {
+  const server = createSocket('udp4');
+  const asked: string[] = [];
+  server.on('message', (query, { port }) => {
+    const end = query.indexOf(0, 12) + 5;
+    const type = query.readUInt16BE(end - 4);
+    const name = nameOf(query.subarray(12, end - 4));
+    asked.push(`${name} ${type}`);
+    const addresses = type === A ? names[name]?.v4 : names[name]?.v6;
+    if (!addresses) return;
+    const header = Buffer.from('000081800001000000000000', 'hex');
+    query.copy(header, 0, 0, 2);
+    header.writeUInt16BE(addresses.length, 6);
+    const answers = addresses.map(recordOf);
+    server.send(Buffer.concat([header, query.subarray(12, end), ...answers]), port);
+  });
+  await new Promise<void>((resolve) => server.bind(0, '127.0.0.1', resolve));
+  const { port } = server.address();
+  const restore = useNameServer(port);
+  return {
+    asked,
+    close: async () => {
+      restore();
+      await new Promise<void>((resolve) => void server.close(resolve));
+    },
+  };
+}
+
+/** Makes each resolver of this process ask this port, as if the system were configured so. @returns reverts it */
+function useNameServer(port: number): () => void {
+  const { resolve4 } = Resolver.prototype;
+  const ask = function (this: Resolver, name: string) {
+    this.setServers([`127.0.0.1:${port}`]);
+    return resolve4.call(this, name, { ttl: false });
+  };
+  const spy = jest.spyOn(Resolver.prototype, 'resolve4').mockImplementation(ask);
+  return () => spy.mockRestore();
+}
+
+/** Reads labels, each with its length before it. */
+function nameOf(labels: Buffer): string {
+  const found: string[] = [];
+  for (let at = 0; labels[at]; at += labels[at]! + 1)
+    found.push(labels.toString('latin1', at + 1, at + 1 + labels[at]!));
+  return found.join('.');
+}
+
+/** Returns an address record for the name of the question, valid for 60 s. */
+function recordOf(address: string): Buffer {
+  const digits = Number(bitsOf(address)) / 4;
+  const data = Buffer.from(numberOf(address).toString(16).padStart(digits, '0'), 'hex');
+  const head = Buffer.from('c00c000000010000003c0000', 'hex');
+  head.writeUInt16BE(isIPv6(address) ? AAAA : A, 2);
+  head.writeUInt16BE(data.length, 10);
+  return Buffer.concat([head, data]);
+}
 
 describe('addresses of receivers', () => {
   let app: TestApp;

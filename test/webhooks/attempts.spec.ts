@@ -1,15 +1,18 @@
+import { createHmac } from 'node:crypto';
 import { startApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { withoutTable } from '../support/without-table';
 import { addPets, respondWith, SETTINGS, startShop } from './support/receivers';
 
-const DAY = 86_400;
+const HOUR = 3_600;
+const DAY = 24 * HOUR;
 
 describe('the deliveries of a webhook', () => {
   const shop = startShop();
   let path: string;
+  let secret: string;
   beforeEach(async () => {
-    ({ path } = await shop.create());
+    ({ path, secret } = await shop.create());
   });
 
   const list = () => shop.state(`${path}/deliveries`);
@@ -112,5 +115,37 @@ describe('the deliveries of a webhook', () => {
     await shop.app.send('DELETE', path, { key: shop.key });
     await shop.app.runDueWork();
     expect(await shop.app.database.query('SELECT FROM webhook_attempts')).toEqual([]);
+  });
+
+  it('are signed with each replaced secret until its own graceSeconds end', async () => {
+    const { app, receiver, key } = shop;
+    const rotate = async (body?: object) =>
+      (await app.post(`${path}/rotate`, body, { key })).json.secret as string;
+    const secrets = [secret, await rotate()];
+    app.clock.advance({ seconds: HOUR });
+    secrets.push(
+      await rotate({ graceSeconds: 2 * HOUR }),
+      await rotate({ graceSeconds: 0 }),
+      await rotate({}),
+    );
+    const signing = async (seconds: number) => {
+      app.clock.advance({ seconds });
+      await shop.test(path);
+      const delivery = receiver.deliveries.at(-1)!;
+      return secrets.flatMap((each, at) => {
+        const [, bytes = ''] = each.split('_');
+        const message = `${delivery.id}.${delivery.headers['webhook-timestamp']}.${delivery.body}`;
+        const digest = createHmac('sha256', Buffer.from(bytes, 'base64')).update(message).digest('base64');
+        return delivery.headers['webhook-signature']!.split(' ').includes(`v1,${digest}`) ? at : [];
+      });
+    };
+    expect([
+      await signing(0),
+      await signing(2 * HOUR),
+      await signing(21 * HOUR),
+      await signing(HOUR),
+    ]).toEqual([[0, 1, 3, 4], [0, 3, 4], [3, 4], [4]]);
+    for (let count = 0; count < 12; count += 1) secrets.push(await rotate());
+    expect(await signing(0)).toEqual([6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
   });
 });

@@ -1,40 +1,25 @@
-import { settle } from '../events/support/feed';
-import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import { createWebhook, PATH, type Receiver, startReceiver } from './support/receivers';
+import { addPets, createWebhook, PATH, startShop } from './support/receivers';
 
 const PETS = ['pet.created', 'pet.updated', 'pet.deleted'];
 const ORDERS = ['order.placed', 'order.approved', 'order.delivered', 'order.cancelled'];
 const ALL = ['pets:read', 'orders:read'];
 
 describe('webhooks of a key that may read only some events', () => {
-  let app: TestApp;
-  let receiver: Receiver;
-  let account: string;
-  beforeAll(async () => {
-    app = await startApp({ webhooksAllowPrivate: true } as object);
-  });
-  beforeEach(async () => {
-    receiver = await startReceiver();
-    account = `reader ${receiver.url}`;
-  });
-  afterEach(async () => {
-    await app.database.query('DELETE FROM webhooks');
-    await receiver.close();
-  });
-  afterAll(() => app.close());
+  const shop = startShop();
 
   const keyWith = async (...scopes: string[]) =>
-    (await app.createKey({ account, scopes: ['webhooks:manage', ...scopes] })).key;
-  const create = (key: string, types?: unknown) => createWebhook(app, { url: receiver.url, types }, { key });
-  const update = (key: string, path: string, body: object) => app.send('PATCH', path, { key, body });
+    (await shop.app.createKey({ account: shop.account, scopes: ['webhooks:manage', ...scopes] })).key;
+  const create = (key: string, types?: unknown) =>
+    createWebhook(shop.app, { url: shop.receiver.url, types }, { key });
+  const update = (key: string, path: string, body: object) => shop.app.send('PATCH', path, { key, body });
 
   /** Changes an animal and orders it. @returns the types of all deliveries */
   async function change(): Promise<string[]> {
-    const { key } = await app.createKey({ account });
+    const { app, receiver, key } = shop;
     const { id } = (await app.post('/v1/pets', { name: 'Rex', categoryId: 1 }, { key })).json;
     await app.post('/v1/store/orders', { petId: id }, { key });
-    await settle(app);
+    await addPets(app);
     await app.runDueWork();
     return receiver.deliveries.map(({ body }) => JSON.parse(body).type);
   }
@@ -48,12 +33,13 @@ describe('webhooks of a key that may read only some events', () => {
   ])('have with the scopes %s the types %j, and no other events', async (scopes, types, sent) => {
     const key = await keyWith(...scopes.split(' '));
     const { path, types: created } = await create(key);
-    expect([created, (await app.get(path, { key })).json.types]).toEqual([types, types]);
+    expect([created, (await shop.app.get(path, { key })).json.types]).toEqual([types, types]);
     expect(await change()).toEqual(sent);
     expect((await create(key, null)).types).toEqual(types);
   });
 
   it('are 403 with types that the key may not read', async () => {
+    const { app, receiver } = shop;
     const [pets, orders, none] = [await keyWith('pets:read'), await keyWith('orders:read'), await keyWith()];
     const { path } = await create(orders);
     for (const [key, types, scope] of [
@@ -75,12 +61,12 @@ describe('webhooks of a key that may read only some events', () => {
     const { path, secret: _, ...created } = await create(all);
     const typesAfter = async (key: string, body: object) => (await update(key, path, body)).json.types;
     expect(await typesAfter(pets, { status: 'active' })).toEqual(PETS);
-    expect((await app.get(path, { key: all })).json).toEqual({ ...created, types: PETS });
+    expect((await shop.app.get(path, { key: all })).json).toEqual({ ...created, types: PETS });
     expect(await typesAfter(all, { types: null })).toBeNull();
     expect(await typesAfter(pets, { types: null })).toEqual(PETS);
     await update(all, path, { types: ['pet.created', 'order.placed'] });
-    expect(await typesAfter(pets, { url: `${receiver.url}&b=2` })).toEqual(['pet.created']);
-    expect(await typesAfter(none, { url: receiver.url })).toEqual([]);
+    expect(await typesAfter(pets, { url: `${shop.receiver.url}&b=2` })).toEqual(['pet.created']);
+    expect(await typesAfter(none, { url: shop.receiver.url })).toEqual([]);
     expect(await change()).toEqual([]);
     expect(await typesAfter(all, { status: 'active' })).toEqual([]);
     await update(all, path, { types: ['order.placed'] });
@@ -89,7 +75,7 @@ describe('webhooks of a key that may read only some events', () => {
 
   it('keep the types that they had before', async () => {
     const { id } = await create(await keyWith('pets:read'));
-    await app.database.query('UPDATE webhooks SET types = NULL WHERE id = $1', [id]);
+    await shop.app.database.query('UPDATE webhooks SET types = NULL WHERE id = $1', [id]);
     expect(await change()).toEqual(['pet.created', 'pet.updated', 'order.placed']);
   });
 });
