@@ -1,11 +1,6 @@
-import { EventsService } from '../../src/events/events.service';
-import { IdempotencyRepository } from '../../src/platform/idempotency/idempotency.repository';
-import { OrderExpiry } from '../../src/store-orders/order-expiry';
-import { UsageRecorder } from '../../src/usage/usage-recorder';
 import { startApp, type TestApp } from '../support/app';
 import { aNewPet } from '../support/factories';
 
-const WORK = [OrderExpiry, EventsService, IdempotencyRepository, UsageRecorder] as const;
 const DAY = 86_400;
 
 describe('a clock of this machine that is not that of the database', () => {
@@ -16,15 +11,12 @@ describe('a clock of this machine that is not that of the database', () => {
   });
   afterAll(() => app.close());
 
-  const work = async () => {
-    for (const type of WORK) await app.nest.get<{ run(): Promise<void> }>(type, { strict: false }).run();
-  };
   const add = (key: string) => app.post('/v1/pets', aNewPet(), { headers: { 'idempotency-key': key } });
 
   it('cancels and deletes nothing before its time by the clock of the database', async () => {
     const { json: pet } = await add('one');
     await app.post('/v1/store/orders', { petId: pet.id });
-    await work();
+    await app.runDueWork();
     const kept = () =>
       app.database.query(`
         SELECT (SELECT array_agg(status) FROM store_orders) AS orders, (SELECT count(*) FROM events) AS events,
@@ -32,7 +24,7 @@ describe('a clock of this machine that is not that of the database', () => {
     const before = await kept();
     expect(before).toEqual([{ orders: ['placed'], events: '3', keys: '1', usage: '1' }]);
     app.clock.advance({ seconds: 800 * DAY });
-    await work();
+    await app.runDueWork();
     expect(await kept()).toEqual(before);
     app.clock.advance({ seconds: -800 * DAY });
   });
@@ -41,7 +33,7 @@ describe('a clock of this machine that is not that of the database', () => {
     app.clock.advance({ seconds: -2 * DAY });
     const first = await add('late');
     app.clock.advance({ seconds: 2 * DAY });
-    await work();
+    await app.runDueWork();
     const again = await add('late');
     expect([again.text, again.headers['idempotent-replayed']]).toEqual([first.text, 'true']);
   });

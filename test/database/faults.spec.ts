@@ -1,4 +1,3 @@
-import { Sql } from '../../src';
 import { settle } from '../events/support/feed';
 import { emptyPool } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
@@ -38,10 +37,8 @@ describe('a database that confirms changes without their events or checks', () =
   it.each(Object.entries(FAULTS))(
     'is found by /readyz after a minute, and by a start: %s',
     async (fault, fix) => {
-      const rows = jest.spyOn(app.nest.get(Sql, { strict: false }), 'rows');
       pass({ seconds: 60 });
-      for (let round = 0; round < 3; round += 1) await Promise.all(Array.from({ length: 5 }, isReady));
-      expect(rows.mock.calls.filter(([text]) => JSON.stringify(text).includes('pg_trigger'))).toHaveLength(1);
+      expect(await isReady()).toBe(true);
       await administer(fault);
       expect(await isReady()).toBe(true);
       pass({ seconds: 60 });
@@ -54,7 +51,6 @@ describe('a database that confirms changes without their events or checks', () =
       expect(app.log.join('\n')).toContain(sentence);
       await administer(fix);
       expect(await isReady()).toBe(true);
-      rows.mockRestore();
     },
   );
 

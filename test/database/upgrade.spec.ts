@@ -62,14 +62,8 @@ describe('a database of version 1.1.0', () => {
       const secret = createSecret(PREFIX);
       secrets[label] = secret;
       const { secretHash, prefix, lastFour } = storedFormOf(secret, PREFIX);
-      const row = {
-        label,
-        scopes: DEFAULT_SCOPES,
-        prefix,
-        last_four: lastFour,
-        created_at: PAST,
-        ...columns,
-      };
+      const written = { label, scopes: DEFAULT_SCOPES, prefix, last_four: lastFour, created_at: PAST };
+      const row = { ...written, ...columns };
       const names = Object.keys(row).join();
       await database.query(
         `INSERT INTO api_keys (secret_hash, ${names})
@@ -77,10 +71,7 @@ describe('a database of version 1.1.0', () => {
         [secretHash, JSON.stringify(row)],
       );
     }
-    for (const [name, until] of [
-      ['before', FUTURE],
-      ['leaked', PAST],
-    ] as const) {
+    for (const [name, until] of Object.entries({ before: FUTURE, leaked: PAST })) {
       await database.query(
         `INSERT INTO rotated_secrets SELECT $1, id, $2 FROM api_keys WHERE label = 'replaced'`,
         [storedFormOf(secrets[name]!, PREFIX).secretHash, until],
@@ -104,12 +95,8 @@ describe('a database of version 1.1.0', () => {
 
   it('keeps its orders with their accounts, and open ones are approved and cancelled', async () => {
     const { json } = await app.get('/v1/store/orders?account=buyer', key('staff'));
-    expect(json.map(({ status }: { status: string }) => status)).toEqual([
-      'placed',
-      'approved',
-      'delivered',
-      'cancelled',
-    ]);
+    const statuses = json.map(({ status }: { status: string }) => status);
+    expect(statuses.join()).toBe('placed,approved,delivered,cancelled');
     expect(json[3]).toMatchObject({ petId: 4, account: 'buyer', placedAt: new Date(PAST).toISOString() });
     const patch = (path: string, status: string, name: string) =>
       app.send('PATCH', path, { body: { status }, ...key(name) });
@@ -124,43 +111,35 @@ describe('a database of version 1.1.0', () => {
     const ask = (name: string) => app.get('/v1/pets?limit=1', key(name));
     for (const name of ['staff', 'buyer', 'replaced', 'before', 'lifted'])
       expect([name, (await ask(name)).status]).toEqual([name, 200]);
-    expectError(await ask('revoked'), 401, 'revoked_api_key');
-    expectError(await ask('leaked'), 401, 'revoked_api_key');
+    for (const name of ['revoked', 'leaked']) expectError(await ask(name), 401, 'revoked_api_key');
     expectError(await ask('expired'), 401, 'expired_api_key');
     expectError(await ask('banned'), 429, 'api_key_banned');
     const { limits } = (await app.get('/v1/key', key('lifted'))).json;
-    expect(limits).toMatchObject({
-      minute: { limit: 2, remaining: 0 },
-      day: { limit: 1000, remaining: 992 },
-    });
+    expect([limits.minute.remaining, limits.day.remaining]).toEqual([0, 992]);
   });
 
   it('repeats the response to an Idempotency-Key of that version', async () => {
     // It has no `expiresAt`.
     const options = { headers: { 'idempotency-key': 'order-1' }, isDocumented: false, ...key('buyer') };
     const replayed = await app.post('/v1/store/orders', '{"petId":6}', options);
-    expect([replayed.status, replayed.headers['idempotent-replayed'], replayed.json.id]).toEqual([
-      201,
-      'true',
-      6,
-    ]);
+    expect(replayed).toMatchObject({
+      status: 201,
+      headers: { 'idempotent-replayed': 'true' },
+      json: { id: 6 },
+    });
   });
 
   it('can go back to that version, with the bans in its columns', async () => {
     await app.restart(async () => {
-      const bans = async () => [
-        ...(await database.query(
-          'SELECT label AS id, banned_until AS until FROM api_keys WHERE banned_at > $1',
-          [PAST],
-        )),
-        ...(await database.query('SELECT key_id AS id, banned_until AS until FROM external_key_bans')),
-      ];
+      const bans = `
+        SELECT label AS id, banned_until AS until FROM api_keys WHERE banned_at > '${PAST}'
+        UNION ALL SELECT key_id, banned_until FROM external_key_bans`;
       const config = schemaConfig(database.url);
       await database.query('DELETE FROM rate_limit_instances');
       const newer = migrations.map(({ name }) => name).filter((name) => !RELEASED.includes(name));
       for (const name of newer.toReversed()) expect(await revert(config)).toEqual([name]);
       const until = new Date(FUTURE);
-      expect(await bans()).toEqual([
+      expect(await database.query(bans)).toEqual([
         { id: 'banned', until },
         { id: 'token 7', until },
       ]);

@@ -1,11 +1,38 @@
 import { APP_ROLE } from '../../src/embedded-postgres/data-folder';
 import { migrate } from '../../src/platform/database/migrate';
 import { type OwnServer, query, startOwnServer } from '../failure/support/own-server';
-import { createDatabase, type TestDatabase } from '../support/database';
+import { emptyPool, poolOf } from '../failure/support/pool';
+import { startApp, type TestApp } from '../support/app';
+import { createDatabase, END_OTHER_SESSIONS, type TestDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE, SERVICE_ROLE_VARIABLE } from '../support/database-urls';
+import { aNewPet } from '../support/factories';
+import { MAX_START_MS } from '../support/service';
 import { startHere } from '../support/start';
 import { backup, backupFolder, restore } from './support/backups';
 import { configWith, extensionOf, migrationOf } from './support/extensions';
+
+// The server of this file has a first start.
+jest.setTimeout(2 * MAX_START_MS);
+
+const OTHERS_SET = {
+  bytea_output: 'escape',
+  standard_conforming_strings: 'off',
+  extra_float_digits: '-15',
+  IntervalStyle: 'iso_8601',
+  array_nulls: 'off',
+  client_encoding: 'LATIN1',
+  synchronous_commit: 'off',
+  idle_session_timeout: '5000',
+  'animal_store.events': 'off',
+};
+type Place = readonly [place: string, settings: Readonly<Record<string, string>>];
+/** From the weakest place to the strongest. */
+const PLACES: readonly Place[] = [
+  ['ALTER ROLE ALL', { DateStyle: 'German', default_transaction_isolation: 'repeatable read' }],
+  ['ALTER DATABASE %', { DateStyle: 'SQL, DMY', bytea_output: 'escape' }],
+  ['ALTER ROLE app', { DateStyle: 'Postgres, MDY', default_transaction_isolation: 'serializable' }],
+  ['ALTER ROLE app IN DATABASE %', { ...OTHERS_SET, DateStyle: 'German' }],
+];
 
 /** PostgreSQL lets PUBLIC call a function, with the rights of the caller. */
 const GRANTED = `
@@ -41,17 +68,85 @@ const OTHERS = {
   roots: 'ALTER ROLE roots SUPERUSER; GRANT ALL ON pets TO roots',
 };
 
-describe('the rights of other roles', () => {
-  let server: OwnServer;
-  let database: TestDatabase;
+let server: OwnServer;
+beforeAll(async () => {
+  // Some roles of this file have settings or rights in each database of their server.
+  server = await startOwnServer();
+  process.env[ADMIN_URL_VARIABLE] = server.adminUrl();
+  process.env[SERVICE_ROLE_VARIABLE] = APP_ROLE;
+});
+afterAll(() => server.remove());
+
+describe('a session has the settings of the service', () => {
+  let app: TestApp;
+  let expired: string;
+  let revoked: string;
   beforeAll(async () => {
-    // Some roles of this file may write in each database of their server.
-    server = await startOwnServer();
-    process.env[ADMIN_URL_VARIABLE] = server.adminUrl();
-    process.env[SERVICE_ROLE_VARIABLE] = APP_ROLE;
-    await query(server.adminUrl(), 'CREATE ROLE anon; CREATE ROLE reporting');
+    app = await startApp();
+    const { id, key } = await app.createKey();
+    revoked = key;
+    expect((await app.send('DELETE', `/v1/keys/${id}`)).status).toBe(200);
+    expired = (await app.createKey({ expiresAt: new Date(app.clock.now() + 1_000) })).key;
+    app.clock.advance({ seconds: 10 });
   });
-  afterAll(() => server.remove());
+  afterAll(() => app.close());
+
+  /** Changes defaults of a role or the database, and ends the sessions of the service. */
+  async function change(place: string, changes: readonly string[]): Promise<void> {
+    const name = new URL(app.database.directUrl).pathname.slice(1);
+    const command = place.replace('app', APP_ROLE).replace('%', name);
+    await app.database.administer(changes.map((each) => `${command} ${each}`).join(';'));
+    await emptyPool(app, () => app.database.query(END_OTHER_SESSIONS));
+    expect((await app.get('/readyz', { key: undefined })).status).toBe(200);
+    // Keys are read again.
+    app.clock.advance({ seconds: 10 });
+  }
+  const shown = async (setting: string) =>
+    Object.values((await poolOf(app).query(`SHOW ${setting}`)).rows[0]);
+
+  it.each(PLACES)('despite %s SET %j', async (place, settings) => {
+    await change(
+      place,
+      Object.entries(settings).map(([name, value]) => `SET ${name} = '${value}'`),
+    );
+    const pet = await app.post('/v1/pets', aNewPet({ name: 'Zoë 🐈' }));
+    expect([pet.status, pet.json.name]).toEqual([201, 'Zoë 🐈']);
+    for (const [key, code] of [
+      [revoked, 'revoked_api_key'],
+      [expired, 'expired_api_key'],
+    ] as const)
+      expect((await app.get('/v1/pets', { key })).json.code).toBe(code);
+    const order = () => app.post('/v1/store/orders', { petId: pet.json.id });
+    const orders = await Promise.all(Array.from({ length: 6 }, order));
+    expect(orders.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(orders.filter(({ status }) => status === 409)).toHaveLength(5);
+    const { id } = (await app.post('/v1/pets', aNewPet())).json;
+    const update = (_: unknown, at: number) =>
+      app.send('PATCH', `/v1/pets/${id}`, { body: { name: `name ${at}` } });
+    for (const { status } of await Promise.all(Array.from({ length: 6 }, update))) expect(status).toBe(200);
+    expect((await app.get('/v1/events')).status).toBe(200);
+    for (const [name, value] of Object.entries({
+      synchronous_commit: 'on',
+      idle_session_timeout: '0',
+      'animal_store.events': 'on',
+    }))
+      expect([name, await shown(name)]).toEqual([name, [value]]);
+    await change(
+      place,
+      Object.keys(settings).map((name) => `RESET ${name}`),
+    );
+  });
+
+  it('but keeps a stronger synchronous_commit', async () => {
+    await change('ALTER ROLE app', ['SET synchronous_commit = remote_apply']);
+    expect(await shown('synchronous_commit')).toEqual(['remote_apply']);
+    await change('ALTER ROLE app', ['RESET synchronous_commit']);
+  });
+});
+
+describe('the rights of other roles', () => {
+  let database: TestDatabase;
+  beforeAll(() => query(server.adminUrl(), 'CREATE ROLE anon; CREATE ROLE reporting'));
   beforeEach(async () => {
     database = await createDatabase('template0');
   });
