@@ -86,13 +86,14 @@ export class DeliveryWorker extends PeriodicWork {
   }
 
   /** Also waits for the deliveries that it begins, and delivers what is left after them. */
-  override async runNow(): Promise<void> {
-    await super.runNow();
+  override async runNow(): Promise<unknown> {
+    let error = await super.runNow();
     while (this.turns.size > 0) {
       await Promise.all(this.turns.values());
       // The lease of a delivery that begins during a stop might not end with it.
-      if (!this.isStopping) await super.runNow();
+      if (!this.isStopping) error = (await super.runNow()) ?? error;
     }
+    return error;
   }
 
   /** No delivery begins after this. */

@@ -102,7 +102,7 @@ describe('bans', () => {
   it('stays in force while the database is unavailable, and is saved when it returns', async () => {
     await withoutTable(app.database, 'key_bans', async () => {
       await hammer();
-      await app.runDueWork();
+      await expect(app.runDueWork()).rejects.toThrow('key_bans');
       expect(app.log.join()).toContain('bans fails');
       expect(await codeOf()).toBe('api_key_banned');
     });

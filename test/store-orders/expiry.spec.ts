@@ -173,7 +173,7 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
     expect(states.map(({ status }) => status)).toEqual(['placed', 'cancelled', 'cancelled']);
     expect(await petStatus(first.petId)).toBe('pending');
     expect(await journal()).toHaveLength(4);
-    await sweep();
+    await expect(sweep()).rejects.toThrow('division by zero');
     const cause = `of 1 orders the first is ${first.id}: QueryFailedError: division by zero`;
     expect(timed.log.some((line) => line.includes(cause))).toBe(true);
     await app.database.truncate('refused');

@@ -23,7 +23,7 @@ describe('the counts of getUsage', () => {
     app = await startApp({}, { database: { ...database, url: proxy.through(database.url) } });
     await request();
     proxy.loseResponseTo('key_usage_insert');
-    await app.runDueWork();
+    await expect(app.runDueWork()).rejects.toThrow();
     expect([logged('fails'), logged('works')]).toEqual([1, 0]);
     await request();
     await app.runDueWork();
@@ -36,7 +36,7 @@ describe('the counts of getUsage', () => {
     app = await startApp();
     await withoutTable(app.database, 'key_usage', async () => {
       await request();
-      await app.runDueWork();
+      await expect(app.runDueWork()).rejects.toThrow('key_usage');
       await request();
     });
     await app.runDueWork();

@@ -48,7 +48,7 @@ describe('the deliveries of a webhook', () => {
     const { app } = shop;
     await withoutTable(app.database, 'webhook_attempts', async () => {
       await addTwo();
-      await app.runDueWork();
+      await expect(app.runDueWork()).rejects.toThrow('webhook_attempts');
       expect((await shop.state(path)).waitingSince).toBeNull();
       expect(app.log.join('')).toMatch(/The delivery of events to webhooks fails.*webhook_attempts/);
     });

@@ -16,7 +16,7 @@ export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnA
   protected isStopping = false;
   protected readonly logger = new Logger(this.constructor.name);
   private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> | undefined;
+  private running: Promise<unknown> | undefined;
   private isFailing = false;
 
   /**
@@ -48,15 +48,15 @@ export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnA
     if (this.isOfRequests) await this.runOnce();
   }
 
-  /** Runs unless a run is under way. */
-  protected runOnce(): Promise<void> {
+  /** Runs unless a run is under way. @returns the error of a run that failed */
+  protected runOnce(): Promise<unknown> {
     return (this.running ??= this.attempt().finally(() => (this.running = undefined)));
   }
 
-  /** Runs immediately, after a run that is under way. */
-  async runNow(): Promise<void> {
+  /** Runs immediately, after a run that is under way. @returns the error of a run that failed */
+  async runNow(): Promise<unknown> {
     await this.running;
-    await this.runOnce();
+    return this.runOnce();
   }
 
   private stop(): void {
@@ -64,23 +64,28 @@ export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnA
     this.isStopping = true;
   }
 
-  private async attempt(): Promise<void> {
+  private async attempt(): Promise<unknown> {
     try {
       await this.run();
       if (this.isFailing) this.logger.warn(`${this.purpose} works again.`);
       this.isFailing = false;
+      return undefined;
     } catch (error) {
       if (!this.isFailing)
         this.logger.warn(`${this.purpose} fails. The service retries. Cause: ${String(error)}`);
       this.isFailing = true;
+      return error;
     }
   }
 }
 
-/** Does immediately the work that the modules of an application repeat. */
+/** Does immediately the work that the modules of an application repeat. @throws the first error, after all of it */
 export async function runDueWork(app: INestApplicationContext): Promise<void> {
+  const errors: unknown[] = [];
   const modules = [...app.get(ModulesContainer).values()];
   for (const { instance } of modules.flatMap(({ providers }) => [...providers.values()])) {
-    if (instance instanceof PeriodicWork) await instance.runNow();
+    if (instance instanceof PeriodicWork) errors.push(await instance.runNow());
   }
+  const failed = errors.find((error) => error !== undefined);
+  if (failed !== undefined) throw failed;
 }
