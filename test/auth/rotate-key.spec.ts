@@ -1,4 +1,3 @@
-import { ApiKeysService } from '../../src/accounts';
 import { createDemoKey } from '../../src/app/banner';
 import { createStore } from '../../src/app/store';
 import { readConfig } from '../../src/platform/config/config';
@@ -8,180 +7,135 @@ import { lockWaits } from '../support/lock-waits';
 import { createPatientDatabase } from '../support/patience';
 import { until } from '../support/until';
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
+const DAY = 86_400;
 
-describe('changes of keys', () => {
+/** What happens to a key, with the statuses or codes of its secrets, the oldest first. All numbers are in seconds. */
+const HISTORIES: [promise: string, history: string][] = [
+  [
+    'an old secret works until its grace period ends',
+    '200; rotate 60; 200 200; wait 59; 200 200; wait 1; revoked 200; wait 5; revoked 200',
+  ],
+  [
+    'an old secret stays revoked after the expiry of the key',
+    `expire ${DAY}; rotate 60; wait 60; revoked 200; wait ${DAY}; revoked expired`,
+  ],
+  [
+    'both secrets expire with the key, even in the grace period',
+    `expire 60; rotate ${7 * DAY}; 200 200; wait 60; expired expired; not usable`,
+  ],
+  [
+    'a later expiry of the key does not extend the grace period',
+    `expire 60; rotate ${DAY}; extend; 200 200; wait 60; revoked 200`,
+  ],
+  [
+    'a second rotation does not extend the grace period of the first secret',
+    `rotate 60; wait 30; rotate ${DAY}; 200 200 200; wait 30; revoked 200 200`,
+  ],
+  [
+    'after a rotation without a grace period only the new secret works',
+    `rotate ${DAY}; rotate 0; revoked revoked 200`,
+  ],
+  ['a revocation applies to every secret within 5 s', 'rotate 60; 200 200; revoke; wait 5; revoked revoked'],
+];
+
+describe('a key on two instances', () => {
   let app: TestApp;
+  let second: TestApp;
   beforeAll(async () => {
     const settings = { rateLimitBanAfter: 2 };
     app = await startApp(settings, { database: await createPatientDatabase() });
+    second = await startApp(settings, { beside: app });
   });
-  afterAll(() => app.close());
-
-  const rotate = (id: string, graceMs: number) =>
-    app.nest.get(ApiKeysService, { strict: false }).rotate(id, graceMs);
-
-  describe('rotating a key', () => {
-    const statusOf = async (key: string) => (await app.get('/v1/pets', { key })).status;
-    const inMs = (ms: number) => new Date(app.clock.now() + ms);
-
-    it('keeps id, account, scopes, label, expiry and prefix of the key; the last four are those of the new secret', async () => {
-      const { id, key } = await app.createKey({
-        scopes: ['pets:read'],
-        label: 'till',
-        expiresAt: inMs(DAY_MS),
-      });
-      const keys = app.nest.get(ApiKeysService, { strict: false });
-      const listed = () => keys.get(id);
-      const before = await listed();
-      const { key: newer, ...facts } = await rotate(id, MINUTE_MS);
-      expect(newer).toMatch(/^ask_test_[0-9A-Za-z]{36}$/);
-      expect(newer).not.toBe(key);
-      expect(facts).toEqual({
-        id,
-        account: before?.account,
-        plan: 'business',
-        scopes: ['pets:read'],
-        expiresAt: before?.expiresAt,
-        graceEndsAt: inMs(MINUTE_MS),
-      });
-      expect(await listed()).toEqual({ ...before, lastFour: newer.slice(-4) });
-      expect((await app.post('/v1/pets', {}, { key: newer })).status).toBe(403);
-    });
-
-    it('401 revoked_api_key for an old secret after its grace period, every time, and after the expiry of the key', async () => {
-      const { id, key } = await app.createKey({ expiresAt: inMs(DAY_MS) });
-      await rotate(id, MINUTE_MS);
-      app.clock.advance({ seconds: 59 });
-      expect(await statusOf(key)).toBe(200);
-      app.clock.advance({ seconds: 1 });
-      for (const seconds of [0, 5, 86_400]) {
-        app.clock.advance({ seconds });
-        const response = await app.get('/v1/pets', { key });
-        expectError(response, 401, 'revoked_api_key');
-        expect(response.headers['www-authenticate']).toMatch(
-          /error="invalid_token", error_description="[^"]+"$/,
-        );
-      }
-    });
-
-    it('never extends the expiry: both secrets expire with the key, even in the grace period', async () => {
-      const { id, key } = await app.createKey({ expiresAt: inMs(MINUTE_MS) });
-      const { key: newer, graceEndsAt } = await rotate(id, 7 * DAY_MS);
-      expect(graceEndsAt).toEqual(inMs(MINUTE_MS));
-      app.clock.advance({ seconds: 60 });
-      expectError(await app.get('/v1/pets', { key }), 401, 'expired_api_key');
-      expectError(await app.get('/v1/pets', { key: newer }), 401, 'expired_api_key');
-      await expect(rotate(id, 0)).rejects.toThrow(/has expired/);
-    });
-
-    it('a later expiry of the key does not extend the grace period', async () => {
-      const { id, key } = await app.createKey({ expiresAt: inMs(MINUTE_MS) });
-      const { key: newer } = await rotate(id, DAY_MS);
-      // Another test removes the account of the service's own key.
-      const change = { body: { expiresAt: null }, key: (await app.createKey()).key };
-      const { status } = await app.send('PATCH', `/v1/keys/${id}`, change);
-      expect([status, await statusOf(key), await statusOf(newer)]).toEqual([200, 200, 200]);
-      app.clock.advance({ seconds: 60 });
-      expectError(await app.get('/v1/pets', { key }), 401, 'revoked_api_key');
-      expect(await statusOf(newer)).toBe(200);
-    });
-
-    it('a second rotation does not extend the grace period of the first secret', async () => {
-      const { id, key: first } = await app.createKey();
-      const { key: second } = await rotate(id, MINUTE_MS);
-      app.clock.advance({ seconds: 30 });
-      const { key: third } = await rotate(id, DAY_MS);
-      expect([await statusOf(first), await statusOf(second), await statusOf(third)]).toEqual([200, 200, 200]);
-      app.clock.advance({ seconds: 30 });
-      expect([await statusOf(first), await statusOf(second), await statusOf(third)]).toEqual([401, 200, 200]);
-    });
-
-    it('after a rotation without a grace period only the new secret works; running grace periods end', async () => {
-      const { id, key: first } = await app.createKey();
-      const { key: second } = await rotate(id, DAY_MS);
-      const { key: third } = await rotate(id, 0);
-      expect([await statusOf(first), await statusOf(second), await statusOf(third)]).toEqual([401, 401, 200]);
-    });
-
-    it('every secret of concurrent rotations works in the grace period, and only the last one after it', async () => {
-      const { id, key } = await app.createKey();
-      const rotated = await Promise.all(Array.from({ length: 5 }, () => rotate(id, MINUTE_MS)));
-      const secrets = [key, ...rotated.map((each) => each.key)];
-      for (const secret of secrets) expect(await statusOf(secret)).toBe(200);
-      app.clock.advance({ seconds: 60 });
-      const statuses = await Promise.all(secrets.map(statusOf));
-      expect(statuses.filter((status) => status === 200)).toHaveLength(1);
-      expect(statuses.filter((status) => status === 401)).toHaveLength(5);
-    });
-
-    it('both secrets share the windows and bans of the key', async () => {
-      const choice = { plan: 'enterprise', perMinute: 2, perDay: 100 } as const;
-      const { id, key } = await app.createKey({ choice });
-      const { key: newer } = await rotate(id, DAY_MS);
-      const remaining = async (secret: string) =>
-        (await app.get('/v1/pets', { key: secret })).headers['x-ratelimit-remaining'];
-      expect([await remaining(key), await remaining(newer)]).toEqual(['1', '0']);
-      expectError(await app.get('/v1/pets', { key }), 429, 'rate_limit_exceeded');
-      // The strikes of both secrets are those of the key.
-      app.clock.advance({ seconds: 1 });
-      expectError(await app.get('/v1/pets', { key: newer }), 429, 'api_key_banned');
-      expectError(await app.get('/v1/pets', { key }), 429, 'api_key_banned');
-    });
+  afterAll(async () => {
+    await second.close();
+    await app.close();
   });
 
-  describe('two instances on one database', () => {
-    let second: TestApp;
-    beforeAll(async () => {
-      second = await startApp({ rateLimitBanAfter: 2 }, { beside: app });
-    });
-    afterAll(() => second.close());
+  const inSeconds = (seconds: number) => new Date(app.clock.now() + seconds * 1_000);
+  const rotate = (id: string, graceSeconds: number) => app.post(`/v1/keys/${id}/rotate`, { graceSeconds });
+  const verdict = async (by: TestApp, key: string) => {
+    const { status, headers, json } = await by.get('/v1/pets?limit=1', { key });
+    if (status === 200) return '200';
+    expect(headers['www-authenticate']).toMatch(/error="invalid_token", error_description="[^"]+"$/);
+    return json.code.replace('_api_key', '');
+  };
 
-    /** Sends the key to both, which then cache it for 4 s. @returns 200 or the error code, for each instance */
-    async function verdicts(key: string): Promise<unknown[]> {
-      const responses = await Promise.all([app.get('/v1/pets', { key }), second.get('/v1/pets', { key })]);
-      return responses.map(({ status, json }) => (status === 200 ? status : json.code));
+  it.each(HISTORIES)('%s: %s', async (_promise, history) => {
+    const { id, key } = await app.createKey();
+    const secrets = [key];
+    let expiry = Infinity;
+    const change = async (expiresAt: Date | null) => {
+      expect((await app.send('PATCH', `/v1/keys/${id}`, { body: { expiresAt } })).status).toBe(200);
+      expiry = expiresAt?.getTime() ?? Infinity;
+    };
+    for (const step of history.split('; ')) {
+      const [action, seconds = 0] = [step.split(' ')[0], Number(step.split(' ')[1])];
+      if (action === 'wait') app.clock.advance({ seconds });
+      else if (action === 'expire') await change(inSeconds(seconds));
+      else if (action === 'extend') await change(null);
+      else if (action === 'revoke') await app.send('DELETE', `/v1/keys/${id}`);
+      else if (action === 'not') expectError(await rotate(id, 0), 409, 'key_not_usable');
+      else if (action === 'rotate') {
+        const { json } = await rotate(id, seconds);
+        const end = Math.min(inSeconds(seconds).getTime(), expiry);
+        expect([seconds, json.graceEndsAt]).toEqual([seconds, new Date(end).toISOString()]);
+        secrets.push(json.key);
+      } else
+        for (const each of [app, second])
+          expect((await Promise.all(secrets.map((secret) => verdict(each, secret)))).join(' ')).toBe(step);
     }
-    const BOTH_ADMIT = [200, 200];
-    const BOTH_REJECT = ['revoked_api_key', 'revoked_api_key'];
+  });
 
-    it('a revocation applies on both within 5 s, for every secret of the key', async () => {
-      const { id, key } = await app.createKey();
-      const { key: newer } = await rotate(id, MINUTE_MS);
-      expect([await verdicts(key), await verdicts(newer)]).toEqual([BOTH_ADMIT, BOTH_ADMIT]);
-      await app.nest.get(ApiKeysService, { strict: false }).revoke(id);
-      app.clock.advance({ seconds: 5 });
-      expect([await verdicts(key), await verdicts(newer)]).toEqual([BOTH_REJECT, BOTH_REJECT]);
-    });
+  it('changes only the secret and its last four characters', async () => {
+    const { id } = await app.createKey({ scopes: ['pets:read'], label: 'till', expiresAt: inSeconds(DAY) });
+    const read = async () => (await app.get(`/v1/keys/${id}`)).json;
+    const before = await read();
+    const { key } = (await rotate(id, 60)).json;
+    expect(key).toMatch(/^ask_test_[0-9A-Za-z]{36}$/);
+    expect(await read()).toEqual({ ...before, lastFour: key.slice(-4) });
+  });
 
-    it('the new secret of a rotation works on both immediately; the old one works until the grace period ends', async () => {
-      const { id, key } = await app.createKey();
-      expect(await verdicts(key)).toEqual(BOTH_ADMIT);
-      const { key: newer } = await rotate(id, MINUTE_MS);
-      expect([await verdicts(key), await verdicts(newer)]).toEqual([BOTH_ADMIT, BOTH_ADMIT]);
-      app.clock.advance({ seconds: 59 });
-      expect(await verdicts(key)).toEqual(BOTH_ADMIT);
-      // Both cached the old secret one second ago: the cache must not extend the grace period.
-      app.clock.advance({ seconds: 1 });
-      expect([await verdicts(key), await verdicts(newer)]).toEqual([BOTH_REJECT, BOTH_ADMIT]);
-    });
+  it('every secret of concurrent rotations works in the grace period, and only the last one after it', async () => {
+    const { id, key } = await app.createKey();
+    const rotated = await Promise.all(Array.from({ length: 5 }, () => rotate(id, 60)));
+    const secrets = [key, ...rotated.map(({ json }) => json.key)];
+    const admitted = async () => {
+      const verdicts = await Promise.all(secrets.map((secret) => verdict(app, secret)));
+      return verdicts.filter((each) => each === '200').length;
+    };
+    expect(await admitted()).toBe(6);
+    app.clock.advance({ seconds: 60 });
+    expect(await admitted()).toBe(1);
+  });
 
-    it('two concurrent first starts create one demo key', async () => {
-      await app.database.truncate('accounts CASCADE');
-      await app.database.query('BEGIN');
-      await app.database.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
-      const starts = [app, second].map(({ nest }) => createDemoKey(nest, readConfig({}), createStore()));
-      // Each of them waits with what it has seen so far.
-      try {
-        await until(async () => (await lockWaits(app.database)).length === starts.length);
-      } finally {
-        await app.database.query('COMMIT');
-      }
-      const keys = (await Promise.all(starts)).filter((key) => key !== undefined);
-      expect(keys).toHaveLength(1);
-      expect(await app.database.query('SELECT label FROM api_keys')).toEqual([{ label: 'first start' }]);
-      expect((await app.get('/v1/pets', { key: keys[0] })).status).toBe(200);
-    });
+  it('both secrets share the windows and bans of the key', async () => {
+    const choice = { plan: 'enterprise', perMinute: 2, perDay: 100 } as const;
+    const { id, key } = await app.createKey({ choice });
+    const newer = (await rotate(id, DAY)).json.key;
+    const remaining = async (secret: string) =>
+      (await app.get('/v1/pets', { key: secret })).headers['x-ratelimit-remaining'];
+    expect([await remaining(key), await remaining(newer)]).toEqual(['1', '0']);
+    expectError(await app.get('/v1/pets', { key }), 429, 'rate_limit_exceeded');
+    // The strikes of both secrets are those of the key.
+    app.clock.advance({ seconds: 1 });
+    expectError(await app.get('/v1/pets', { key: newer }), 429, 'api_key_banned');
+    expectError(await app.get('/v1/pets', { key }), 429, 'api_key_banned');
+  });
+
+  it('two concurrent first starts create one demo key', async () => {
+    await app.database.truncate('accounts CASCADE');
+    await app.database.query('BEGIN');
+    await app.database.query('LOCK TABLE accounts IN SHARE ROW EXCLUSIVE MODE');
+    const starts = [app, second].map(({ nest }) => createDemoKey(nest, readConfig({}), createStore()));
+    // Each of them waits with what it has seen so far.
+    try {
+      await until(async () => (await lockWaits(app.database)).length === starts.length);
+    } finally {
+      await app.database.query('COMMIT');
+    }
+    const keys = (await Promise.all(starts)).filter((key) => key !== undefined);
+    expect(keys).toHaveLength(1);
+    expect(await app.database.query('SELECT label FROM api_keys')).toEqual([{ label: 'first start' }]);
+    expect((await app.get('/v1/pets', { key: keys[0] })).status).toBe(200);
   });
 });
