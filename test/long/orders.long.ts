@@ -5,8 +5,9 @@ import { Client } from 'pg';
 import { startEmbedded } from '../../src/embedded-postgres';
 import { HELD_WITHOUT_ANIMAL, walkWithAnimals } from '../store-orders/support/animal-walks';
 import { type HttpResponse, type RequestOptions, send } from '../support/http';
-import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
+import { dataFolder } from '../support/service';
 import { until } from '../support/until';
+import { BuiltService } from './support/built-service';
 import { createKey } from './support/keys';
 
 const ROUNDS = 10;
@@ -35,15 +36,14 @@ describe('orders, with fsync on', () => {
     // A fast machine places more than the default between two SIGKILLs.
     ORDERS_MAX_OPEN_PER_ACCOUNT: '0',
   };
-  let service: RunningService;
-  beforeEach(async () => {
-    service = await running(runBuilt('main', [], environment));
+  let service: BuiltService;
+  beforeAll(async () => {
+    service = await BuiltService.start(environment);
   });
-  afterEach(async () => {
-    service.child.kill('SIGTERM');
-    expect(await service.ended).toBe(0);
+  afterAll(async () => {
+    await service.stop();
+    folder.remove();
   });
-  afterAll(folder.remove);
 
   async function rowsOf<Row extends object>(text: string): Promise<Row[]> {
     const joined = await startEmbedded({ dataDir: folder.path, purpose: 'command' });
@@ -89,9 +89,7 @@ describe('orders, with fsync on', () => {
     for (let round = 0; round < ROUNDS; round += 1) {
       await until(() => placedOrders.length > (round + 1) * CLIENTS);
       await sleep(MIN_LIFE_MS + Math.random() * (MAX_LIFE_MS - MIN_LIFE_MS));
-      service.child.kill('SIGKILL');
-      await service.ended;
-      service = await running(runBuilt('main', [], environment));
+      await service.restart();
     }
     ended.abort();
     await Promise.all(clients);

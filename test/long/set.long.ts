@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createStore } from '../../src/app/store';
 import { type OwnServer, query, startOwnServer } from '../failure/support/own-server';
 import { send } from '../support/http';
-import { runBuilt, running, type RunningService } from '../support/service';
 import { until } from '../support/until';
-import { createKey } from './support/keys';
+import { BuiltService } from './support/built-service';
+import { ALL_SCOPES, createKey } from './support/keys';
 import { AnimalLedger, changedName, outcomeOf } from './support/ledger';
+import { median } from './support/median';
 
 /** EVENTS_ROUNDS=full runs as many rounds as a release needs. */
 const isFull = process.env['EVENTS_ROUNDS'] === 'full';
@@ -44,24 +44,17 @@ interface Writes {
 
 describe('PostgreSQL and the service, killed at random, with fsync on', () => {
   let server: OwnServer;
-  let service: RunningService;
+  let service: BuiltService;
   let environment: Record<string, string>;
   beforeAll(async () => {
     server = await startOwnServer({ durable: true });
     environment = { DATABASE_URL: server.url(), LOG_LEVEL: 'silent' };
-    service = await running(runBuilt('main', [], environment));
+    service = await BuiltService.start(environment);
   });
   afterAll(async () => {
-    service.child.kill('SIGTERM');
-    expect(await service.ended).toBe(0);
+    await service.stop();
     await server.remove();
   });
-
-  async function killService(): Promise<void> {
-    service.child.kill('SIGKILL');
-    await service.ended;
-    service = await running(runBuilt('main', [], environment));
-  }
 
   /** @returns the time of its next start */
   async function killServer(): Promise<number> {
@@ -72,7 +65,7 @@ describe('PostgreSQL and the service, killed at random, with fsync on', () => {
   }
 
   it(`keep ${MIN_ACKNOWLEDGED} acknowledged animals, their changes and removals, and nothing that failed, with ${WRITERS} writers of ${BURST} concurrent creations`, async () => {
-    const key = await createKey(environment, { scopes: createStore().scopes });
+    const key = await createKey(environment, { scopes: ALL_SCOPES });
     const ledger = new AnimalLedger();
     const writes: Writes = { ledger, acknowledged: [], reads: new Map() };
     const { acknowledged, reads } = writes;
@@ -88,7 +81,7 @@ describe('PostgreSQL and the service, killed at random, with fsync on', () => {
     let rounds = 0;
     for (; rounds < MIN_ROUNDS || acknowledged.length < MIN_ACKNOWLEDGED; rounds += 1) {
       await written(Math.random() * MAX_PER_ROUND);
-      if (rounds % ROUNDS_OF_SERVICE === 0) await killService();
+      if (rounds % ROUNDS_OF_SERVICE === 0) await service.restart();
       else backAt.push(await killServer());
     }
     await written(1);
@@ -152,9 +145,4 @@ async function write(
   };
   while (!ended.aborted) await Promise.all(Array.from({ length: BURST }, add));
   agent.destroy();
-}
-
-/** Returns the middle one, or the higher one of two. */
-function median(figures: readonly number[]): number {
-  return figures.toSorted((one, other) => one - other)[Math.floor(figures.length / 2)]!;
 }

@@ -1,7 +1,8 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { send } from '../support/http';
-import { dataFolder, runBuilt, running } from '../support/service';
+import { dataFolder } from '../support/service';
+import { BuiltService } from './support/built-service';
 
 const INACTIVITY_MS = 30_000;
 const PAUSE_MS = 1_000;
@@ -13,7 +14,7 @@ jest.setTimeout(300_000);
 describe('slow readers', () => {
   it(`get all of large responses while they read steadily, for longer than the ${INACTIVITY_MS / 1_000} s of inactivity`, async () => {
     const folder = dataFolder();
-    const service = await running(runBuilt('main', [], { DATA_DIR: folder.path, LOG_LEVEL: 'silent' }));
+    const service = await BuiltService.start({ DATA_DIR: folder.path, LOG_LEVEL: 'silent' });
     const { hostname, port } = new URL(service.url);
     const socket = connect({ host: hostname, port: Number(port) }).pause();
     socket.write(`GET ${ASSET} HTTP/1.1\r\nHost: x\r\n\r\n`.repeat(ASSETS - 1));
@@ -34,8 +35,7 @@ describe('slow readers', () => {
     const { text } = await send(service.url, 'GET', ASSET);
     expect(bytes).toBeGreaterThan(ASSETS * text.length);
     expect(seconds).toBeGreaterThan(INACTIVITY_MS / 1_000);
-    service.child.kill('SIGTERM');
-    await service.ended;
+    await service.stop();
     folder.remove();
   });
 });

@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { dataFolder, runBuilt, running, type RunningService } from '../support/service';
+import { dataFolder } from '../support/service';
+import { BuiltService } from './support/built-service';
 
 /** A fast shutdown waits 30 s for a session. The immediate one after it ends the session within 10 s. */
 const MAX_STOP_MS = 60_000;
@@ -19,14 +20,14 @@ describe('the embedded PostgreSQL with a session that hangs forever', () => {
   });
 });
 
-type Start = () => Promise<RunningService>;
+type Start = () => Promise<BuiltService>;
 
 /** Runs one case on a new data folder. @returns its duration in ms */
 async function inFolder(measure: (path: string, start: Start) => Promise<number>): Promise<number> {
   const folder = dataFolder();
   const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'silent' };
   try {
-    return Math.round(await measure(folder.path, () => running(runBuilt('main', [], environment))));
+    return Math.round(await measure(folder.path, () => BuiltService.start(environment)));
   } finally {
     folder.remove();
   }
@@ -36,21 +37,17 @@ async function stopBesideSession(path: string, start: Start): Promise<number> {
   const service = await start();
   freezeSession(path);
   const startedAt = performance.now();
-  service.child.kill('SIGTERM');
-  expect(await service.ended).toBe(0);
+  await service.stop();
   return performance.now() - startedAt;
 }
 
 async function startBesideServer(path: string, start: Start): Promise<number> {
-  const killed = await start();
+  const service = await start();
   freezeSession(path);
   const startedAt = performance.now();
-  killed.child.kill('SIGKILL');
-  await killed.ended;
-  const next = await start();
+  await service.restart();
   const startMs = performance.now() - startedAt;
-  next.child.kill('SIGTERM');
-  expect(await next.ended).toBe(0);
+  await service.stop();
   return startMs;
 }
 

@@ -1,8 +1,9 @@
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { query } from '../../failure/support/own-server';
-import { type HttpResponse, send } from '../../support/http';
+import { send } from '../../support/http';
 import { linksOf } from '../../support/links';
+import { until } from '../../support/until';
 
 const FIRST = '/v1/events';
 const RETRY_AFTER_MS = 50;
@@ -30,7 +31,8 @@ export class FeedReader {
     const size = 1 + Math.floor(Math.random() * MAX_PAGE);
     const path = this.path.replace(/limit=\d+/, `limit=${size}`);
     // A new connection: a killed service has closed the earlier ones.
-    const response = await get(this.url(), path, { key: this.key, agent: new Agent() });
+    const options = { key: this.key, agent: new Agent() };
+    const response = await send(this.url(), 'GET', path, options).catch(lostConnection);
     if (response?.status !== 200) {
       if (response && response.status !== 503) throw new Error(`no page: ${response.text}`);
       return undefined;
@@ -58,12 +60,9 @@ export class FeedReader {
   }
 }
 
-function get(...[url, path, options]: [string, string, object]): Promise<HttpResponse | undefined> {
-  return send(url, 'GET', path, options).catch((error: NodeJS.ErrnoException) => {
-    // Not an error of the connection, but of the response.
-    if (error.code === undefined) throw error;
-    return undefined;
-  });
+/** Handles a lost connection. @throws the error if it is one of the response */
+export function lostConnection(error: NodeJS.ErrnoException): undefined {
+  if (error.code === undefined) throw error;
 }
 
 /** The tables as the events of the feed leave them. */
@@ -123,11 +122,24 @@ function linesOf(rows: Iterable<readonly [name: string, data: object]>): readonl
   return [...rows].map(([name, data]) => `${name} ${JSON.stringify(sorted(data))}`).toSorted();
 }
 
-/** True if no transaction can still write an event before the newest one. */
-export async function isSettled(url: string): Promise<boolean> {
-  const [row] = await query<{ settled: boolean }>(
-    url,
-    'SELECT coalesce(max(id) < event_id_of(pg_snapshot_xmin(pg_current_snapshot())), true) AS settled FROM events',
+/** Waits until no transaction can still write an event before the newest one. */
+export async function settle(url: string): Promise<void> {
+  const text =
+    'SELECT coalesce(max(id) < event_id_of(pg_snapshot_xmin(pg_current_snapshot())), true) AS settled FROM events';
+  // The server may have just started.
+  await until(
+    async () => (await query<{ settled: boolean }>(url, text).catch(() => []))[0]?.settled === true,
   );
-  return row!.settled;
+}
+
+/** Expects the counts of getInventory and those of the table to be equal. */
+export async function expectInventory(url: string, key: string, databaseUrl: string): Promise<void> {
+  const rows = await query<{ status: string; count: number }>(
+    databaseUrl,
+    'SELECT status, count(*)::float8 AS count FROM pets GROUP BY status',
+  );
+  const counts = Object.fromEntries(rows.map(({ status, count }) => [status, count]));
+  // A new connection: a killed service has closed the earlier ones.
+  const { json } = await send(url, 'GET', '/v1/store/inventory', { key, agent: new Agent() });
+  expect(json).toEqual({ available: 0, pending: 0, sold: 0, ...counts });
 }

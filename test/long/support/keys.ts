@@ -5,19 +5,23 @@ import { runBuilt } from '../../support/service';
 /** The scopes of the store's staff, and all others. */
 export const ALL_SCOPES: readonly string[] = createStore().scopes;
 
+const NO_LIMIT = 1_000_000_000;
+
 interface NewKey {
   /** Default: a new account. */
   readonly account?: string;
   /** Default: the scopes of `keys create`. */
   readonly scopes?: readonly string[];
+  /** Default: as many as no spec sends. */
+  readonly perMinute?: number;
 }
 
-/** Creates a key of an account whose limits no spec reaches. */
+/** Creates a key of an account of the plan `enterprise`. */
 export async function createKey(
   environment: Record<string, string>,
-  { account = randomUUID(), scopes = [] }: NewKey = {},
+  { account = randomUUID(), scopes = [], perMinute = NO_LIMIT }: NewKey = {},
 ): Promise<string> {
-  const limits = ['--plan', 'enterprise', '--per-minute', '1000000000', '--per-day', '1000000000'];
+  const limits = ['--plan', 'enterprise', '--per-minute', String(perMinute), '--per-day', String(NO_LIMIT)];
   const chosen = scopes.length > 0 ? ['--scopes', scopes.join()] : [];
   const args = ['keys', 'create', '--account', account, ...limits, ...chosen, '--json'];
   const command = runBuilt('cli/main', args, environment);

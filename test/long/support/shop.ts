@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { backupFolder } from '../../database/support/backups';
 import { send } from '../../support/http';
 import { runBuilt } from '../../support/service';
+import { lostConnection } from './event-feed';
 
 const MAX_PAUSE_MS = 60;
 const ITEMS = 5;
@@ -12,12 +13,8 @@ const ITEMS = 5;
 /** Adds animals, also in batches, and orders, changes and removes them until `ended`. */
 export async function shop(url: () => string, key: string, ended: AbortSignal): Promise<void> {
   const request = async (method: string, path: string, body?: object) => {
-    const response = await send(url(), method, path, { key, body, agent: new Agent() }).catch(
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === undefined) throw error;
-        return undefined;
-      },
-    );
+    const options = { key, body, agent: new Agent() };
+    const response = await send(url(), method, path, options).catch(lostConnection);
     if (response === undefined || response.status === 503) await sleep(Math.random() * MAX_PAUSE_MS);
     return response?.text ? response.json : undefined;
   };
