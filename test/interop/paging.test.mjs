@@ -24,19 +24,3 @@ test(`got 14: paginate.all finds ${ANIMALS} animals with the Link header only, e
     [],
   );
 });
-
-test('got 14: a repeated id and sort=-id find exactly these animals, the newest first', async () => {
-  const key = await createKey('got of ids', { plan: ENOUGH });
-  const added = await addPets(key, 25);
-  const searchParams = new URLSearchParams(added.map((id) => ['id', id]));
-  searchParams.append('sort', '-id');
-  searchParams.append('limit', '10');
-  const found = await got.paginate.all(`${baseUrl}/pets`, {
-    searchParams,
-    headers: { authorization: `Bearer ${key}` },
-  });
-  assert.deepEqual(
-    found.map(({ id }) => id),
-    added.toSorted((one, other) => other - one),
-  );
-});

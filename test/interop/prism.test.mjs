@@ -35,7 +35,6 @@ suite('a Prism proxy with --errors finds no violation', () => {
 
     const pet = await call(201, 'POST', '/pets', { body: { name: 'Rex', categoryId: 3 } });
     await call(201, 'POST', '/pets', { body: { name: 'Žofie 🐈', categoryId: -1, status: 'sold' } });
-    await call(200, 'GET', '/pets');
     await call(200, 'GET', '/pets?limit=1&status=available');
     await call(200, 'GET', `/pets/${pet.id}`);
     const once = { body: { petId: pet.id }, headers: { 'idempotency-key': `prism-${pet.id}` } };

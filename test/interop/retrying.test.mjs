@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { create } from 'axios';
-import axiosRetry from 'axios-retry';
 import ky from 'ky';
-import { Agent, fetch as undiciFetch, RetryAgent } from 'undici';
 import { bundleScenarios, openPage } from '../../clients/typescript/test/support/page.mjs';
 import { findChromium } from './support/find-program.mjs';
 import { packedClient } from './support/packed-client.mjs';
@@ -16,7 +13,7 @@ const TIMER_SLACK_MS = 20;
 const { createAnimalStore } = await import(packedClient);
 const headersOf = (key) => ({ authorization: `Bearer ${key}` });
 
-/** Each makes a function that sends one request for a page. */
+/** Each makes a function that sends one request for a page. fleets.test.mjs has other clients. */
 const clients = {
   'animal-store-client, packed': ({ origin }, key) => {
     const { request } = createAnimalStore({ baseUrl: `${origin}/v1`, key });
@@ -31,16 +28,6 @@ const clients = {
     };
   },
   'ky 1': (address, key) => () => ky.get(address, { headers: headersOf(key) }),
-  'axios-retry': ({ href }, key) => {
-    const client = create();
-    axiosRetry(client);
-    return () => client.get(href, { headers: headersOf(key) });
-  },
-  'undici RetryAgent': (address, key) => {
-    // Its default limits Retry-After to 30 s.
-    const dispatcher = new RetryAgent(new Agent(), { maxTimeout: 120_000 });
-    return () => undiciFetch(address, { headers: headersOf(key), dispatcher });
-  },
 };
 
 /** Takes one real minute, because the clients run concurrently. */

@@ -13,6 +13,14 @@ export const flow: Flow = async (baseUrl, key) => {
   const cancelled = await client.PATCH('/store/orders/{orderId}', { params, body: { status: 'cancelled' } });
   if (cancelled.error) throw new Error(cancelled.error.message);
   const wrong = await client.POST('/store/orders', { body: { petId: 0 } });
+  // @ts-expect-error -- categoryId is required
+  await client.POST('/pets', { body: { name: 'Rex' } });
+  // @ts-expect-error -- not a status of an animal
+  await client.GET('/pets', { params: { query: { status: 'gone' } } });
+  // @ts-expect-error -- not a sort
+  await client.GET('/pets', { params: { query: { sort: 'name' } } });
+  // @ts-expect-error -- an integer
+  await client.GET('/pets/{petId}', { params: { path: { petId: 'rex' } } });
   return [
     listed.data?.length,
     created.data.status,
