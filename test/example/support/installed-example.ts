@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { cpSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -11,14 +11,8 @@ const MAX_START_MS = 180_000;
 export function installExample(): string {
   const folder = copyPackage(EXAMPLE, mkdtempSync(join(tmpdir(), 'grooming-')));
   const packed = npm(ROOT, 'run', '-s', 'pack', '--', '--silent', '--pack-destination', folder);
-  npm(
-    folder,
-    'install',
-    '--prefer-offline',
-    '--no-audit',
-    '--no-fund',
-    `./${packed.trim().split('\n').at(-1)}`,
-  );
+  const archive = `./${packed.trim().split('\n').at(-1)}`;
+  npm(folder, 'install', '--prefer-offline', '--no-audit', '--no-fund', archive);
   return folder;
 }
 
@@ -32,10 +26,6 @@ export function copyPackage(from: string, to: string): string {
 export function nodePackage(line: string): string {
   const host = `${process.platform}-${process.arch}`;
   return `${host === 'darwin-arm64' ? 'node-bin' : 'node'}-${host}@${line}`;
-}
-
-export function removeExample(folder: string): void {
-  rmSync(folder, { recursive: true, force: true });
 }
 
 /** Runs npm. @returns its standard output @throws Error with the output if it fails */
