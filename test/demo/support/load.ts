@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type HttpResponse, send } from '../../support/http';
 import { isOutcomeUnknown } from '../../failure/support/expect-unavailable';
 import { query } from '../../failure/support/own-server';
-import { FeedReader, isSettled, RebuiltTables, tablesOf } from '../../long/support/event-feed';
+import { FeedReader, lostConnection, RebuiltTables, settle, tablesOf } from '../../long/support/event-feed';
 import { AnimalLedger } from '../../long/support/ledger';
 import { until } from '../../support/until';
 import { type Receiver, startReceiver } from '../../webhooks/support/receivers';
@@ -18,18 +18,6 @@ const WEBHOOK_TYPE = 'order.placed';
 const DELIVERED_MS = 60_000;
 
 type Changes = [status: number, at: number][];
-
-export interface Comparison {
-  acknowledged: number;
-  /** Acknowledged, but not in the tables; or rejected, but there. */
-  lost: number;
-  twice: number;
-  /** Missing, repeated or out of order in the feed. */
-  events: number;
-  /** Missing at the receiver, or its first delivery is out of order. */
-  deliveries: number;
-  details: readonly string[];
-}
 
 /** Clients of all instances that remember each acknowledged change. */
 export class Load {
@@ -98,7 +86,7 @@ export class Load {
   }
 
   /** Compares what the clients know with the tables of the primary, after `stop`. */
-  async compare(primaryUrl: string): Promise<Comparison> {
+  async compare(primaryUrl: string) {
     const stored = await query<{ name: string }>(primaryUrl, 'SELECT name FROM pets');
     const faults = this.animals.faults(stored.map(({ name }) => name));
     const sold = await query<{ id: string; pet: string }>(
@@ -110,7 +98,7 @@ export class Load {
       if (ids.length > 1 || orders.size > 1) faults.push(`order of animal ${pet}: added,added`);
       for (const id of orders) if (!ids.includes(id)) faults.push(`order ${id}: absent`);
     }
-    await until(() => isSettled(primaryUrl));
+    await settle(primaryUrl);
     await Promise.all(this.readers.map((reader) => reader.readAll()));
     const events = await query<{ id: string; type: string }>(
       primaryUrl,
@@ -125,9 +113,12 @@ export class Load {
     const twice = faults.filter((each) => each.endsWith(',added'));
     return {
       acknowledged: this.created.length + [...this.orders.values()].reduce((sum, { size }) => sum + size, 0),
+      // Acknowledged, but not in the tables; or rejected, but there.
       lost: faults.length - twice.length,
       twice: twice.length,
+      // Missing, repeated or out of order in the feed.
       events: inFeed.length,
+      // Missing at the receiver, or its first delivery is out of order.
       deliveries: inDeliveries.length,
       details: [...faults, ...inFeed, ...inDeliveries, ...(await this.differingRows(primaryUrl))],
     };
@@ -192,18 +183,14 @@ export class Load {
 
   /** @returns undefined if the connection was lost; @throws Error for an undocumented response */
   private post(path: string, body: object, headers = {}): Promise<HttpResponse | undefined> {
-    return send(this.url(), 'POST', path, { key: this.key, body, headers }).catch(ofConnection);
+    return send(this.url(), 'POST', path, { key: this.key, body, headers }).catch(lostConnection);
   }
 
   private async probe(url: string): Promise<void> {
-    const response = await send(url, 'GET', '/readyz').catch(ofConnection);
+    const response = await send(url, 'GET', '/readyz').catch(lostConnection);
     const [changes, status] = [this.readiness.get(url)!, response?.status ?? 0];
     if (changes.at(-1)?.[0] !== status) changes.push([status, performance.now()]);
   }
-}
-
-function ofConnection(error: NodeJS.ErrnoException): undefined {
-  if (error.code === undefined) throw error;
 }
 
 /** Returns the ids that are missing, unknown, repeated or out of order. */
