@@ -8,11 +8,13 @@ import type {
 } from '@nestjs/swagger';
 import createRouter from 'find-my-way';
 import { REQUIRED_SCOPES } from '../platform/api-docs/required-scopes';
-import { parseExactly, type Place, valueAt } from './json';
-import { type Mismatch, SchemaChecker } from './schema-checker';
+import type { TestResponse } from './http-client';
+import { jsonIn, jsonOf, type Place, valueAt } from './json';
+import { type Mismatch, type SchemaChecker, schemaChecker } from './schema-checker';
 
 export type Schema = SchemaObject | ReferenceObject;
-export type Response = Pick<ResponseObject, 'headers' | 'content'>;
+type Response = Pick<ResponseObject, 'headers' | 'content'>;
+type Received = Pick<TestResponse, 'status' | 'headers' | 'text'>;
 
 /** An operation of the document, with the facts that most promises need. */
 export interface Operation extends Pick<OperationObject, 'operationId' | 'responses'> {
@@ -22,9 +24,8 @@ export interface Operation extends Pick<OperationObject, 'operationId' | 'respon
   /** Below the base URL, with its parameters in braces. */
   readonly path: string;
   readonly parameters: readonly (ParameterObject & { readonly schema: Schema })[];
-  /** The schemas of the body and of the successful response. */
+  /** The schema of the body. */
   readonly body: SchemaObject | undefined;
-  readonly success: SchemaObject | undefined;
   /** The key needs one of them. */
   readonly scopes: readonly string[];
 }
@@ -32,20 +33,24 @@ export interface Operation extends Pick<OperationObject, 'operationId' | 'respon
 /** Later methods may change or remove what the earlier ones need. */
 const METHODS = ['post', 'get', 'put', 'patch', 'delete'] as const;
 
-/** The OpenAPI document of a store. */
+/** HTTP and CORS themselves add these; the document does not name them. */
+const HEADERS_OF_HTTP =
+  /^(access-control-expose-headers|connection|content-(length|type)|date|keep-alive|transfer-encoding|vary)$/;
+
+/** The OpenAPI document of a store, with which it compares responses. */
 export class ApiDocument {
   readonly object: OpenAPIObject;
   readonly operations: readonly Operation[];
-  private readonly checker: SchemaChecker;
-  private readonly schemas = new WeakMap<Schema, SchemaObject>();
+  /** Lists how a JSON text differs from a schema. */
+  readonly errors: SchemaChecker;
   /** Knows each path under GET, as the router of the service does. */
   private readonly router = createRouter({ maxParamLength: Infinity });
 
   constructor(text: string) {
     // The text is a document of the store.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    this.object = parseExactly(text) as OpenAPIObject;
-    this.checker = new SchemaChecker(this.object.components?.schemas ?? {});
+    this.object = jsonIn(text) as OpenAPIObject;
+    this.errors = schemaChecker(this.object.components?.schemas ?? {});
     const paths = Object.entries(this.object.paths);
     this.operations = METHODS.flatMap((method) =>
       paths.flatMap(([path, { [method]: object }]) => (object ? this.operationOf(method, path, object) : [])),
@@ -64,15 +69,7 @@ export class ApiDocument {
   /** Replaces the reference of a schema, and its `allOf`, by what they refer to. */
   schema(node: Schema): SchemaObject {
     const { allOf = [], ...own } = this.follow(node);
-    const known = this.schemas.get(node);
-    const schema: SchemaObject = known ?? Object.assign({}, ...allOf.map((part) => this.schema(part)), own);
-    this.schemas.set(node, schema);
-    return schema;
-  }
-
-  /** Lists how a JSON text differs from a schema. */
-  errors(schema: Schema, json: string): readonly Mismatch[] {
-    return this.checker.errors(schema, json);
+    return Object.assign({}, ...allOf.map((part) => this.schema(part)), own);
   }
 
   /** Lists the places of a body with their schemas: each member, including members of nested objects and of first items. */
@@ -95,16 +92,87 @@ export class ApiDocument {
     return Object.values(found?.params ?? {}).includes('') ? undefined : found?.store;
   }
 
+  /**
+   * Rejects a response to a documented operation that the document does not have. Ignores responses of other addresses.
+   *
+   * @param target of the request, such as `/v1/pets?limit=2`
+   * @throws Error that names each difference
+   */
+  require(method: string, target: string, received: Received): void {
+    const operation = this.at(method === 'HEAD' ? 'GET' : method, this.patternOf(target) ?? '');
+    const mismatches = operation ? this.compare(operation.responses, method, received) : [];
+    if (mismatches.length === 0) return;
+    const lines = mismatches.map(({ where, rule, got }) => `\n  ${where}: ${rule}, got ${jsonOf(got)}`);
+    throw new Error(`The document does not have this response to ${method} ${target}:${lines.join('')}`);
+  }
+
+  /** Lists how a response differs from the document; only its status if the document has no such response. */
+  compare(responses: Operation['responses'], method: string, received: Received): readonly Mismatch[] {
+    const { status, text } = received;
+    const { [status]: documented } = responses;
+    if (!documented) {
+      const rule = `must be one of ${Object.keys(responses).join(', ')}`;
+      return [{ where: 'status', rule, got: `${status} ${text}` }];
+    }
+    const response: Response = this.follow<Response>(documented);
+    const atHead = text === '' ? [] : [{ where: 'body', rule: 'must be empty after HEAD', got: text }];
+    return [
+      ...this.headerMismatches(response, received),
+      ...(method === 'HEAD' ? atHead : this.bodyMismatches(response, received)),
+    ];
+  }
+
   private operationOf(name: string, path: string, object: OperationObject): Operation {
     const method = name.toUpperCase();
-    const success = Object.entries(object.responses).find(([status]) => status.startsWith('2'))?.[1];
-    const schemaOf = (response: Response | ReferenceObject = {}) => {
-      const { schema } = this.follow(response).content?.['application/json'] ?? {};
-      return schema && this.schema(schema);
-    };
-    const schemas = { body: schemaOf(object.requestBody), success: schemaOf(success) };
+    const { requestBody = { content: {} } } = object;
+    const { schema } = this.follow(requestBody).content['application/json'] ?? {};
+    const body = schema && this.schema(schema);
     const parameters = (object.parameters ?? []).map((each) => ({ schema: {}, ...this.follow(each) }));
     const scopes = [valueAt(object, REQUIRED_SCOPES) ?? []].flat().map(String);
-    return { ...object, title: `${method} /v1${path}`, method, path, parameters, scopes, ...schemas };
+    return { ...object, title: `${method} /v1${path}`, method, path, parameters, scopes, body };
+  }
+
+  private headerMismatches({ headers: documented = {}, content = {} }: Response, { headers }: Received) {
+    const known = new Map(Object.entries(documented).map(([name, header]) => [name.toLowerCase(), header]));
+    const mismatches: Mismatch[] = [];
+    const note = (name: string, rule: string) =>
+      mismatches.push({ where: `header ${name}`, rule, got: headers[name] });
+    for (const name of Object.keys(headers)) {
+      if (!known.has(name) && !HEADERS_OF_HTTP.test(name)) note(name, 'must not be there');
+    }
+    for (const [name, header] of known) {
+      const { required, schema = {} } = this.follow(header);
+      const got = headers[name];
+      if (got === undefined && required) note(name, 'must be there');
+      if (got === undefined) continue;
+      const isNumber = this.schema(schema).type === 'integer' && /^(0|-?[1-9]\d*)$/.test(String(got));
+      const errors = this.errors(schema, isNumber ? String(got) : JSON.stringify(got));
+      for (const { rule } of errors) note(name, rule);
+    }
+    const [mediaType] = Object.keys(content);
+    const got = headers['content-type']?.split(';', 1).join().trim().toLowerCase();
+    if (mediaType !== undefined && mediaType !== got) note('content-type', `must be ${mediaType}`);
+    return mismatches;
+  }
+
+  private bodyMismatches({ content = {} }: Response, { status, text }: Received): readonly Mismatch[] {
+    const [documented] = Object.values(content);
+    if (documented?.schema === undefined) return [];
+    const body = jsonIn(text);
+    if (body === undefined)
+      return [{ where: 'body', rule: 'must be JSON without repeated names', got: text }];
+    const [ownStatus, code] = [valueAt(body, 'status'), valueAt(body, 'code')];
+    const codes = Object.keys(documented.examples ?? {});
+    const mismatches = this.errors(documented.schema, text).map((each) => ({
+      ...each,
+      where: `body ${each.where}`.trim(),
+    }));
+    if (status >= 400 && ownStatus !== status) {
+      mismatches.push({ where: 'body /status', rule: `must be ${status}`, got: ownStatus });
+    }
+    if (codes.length > 0 && !codes.includes(String(code))) {
+      mismatches.push({ where: 'body /code', rule: `must be one of ${codes.join(', ')}`, got: code });
+    }
+    return mismatches;
   }
 }

@@ -1,6 +1,5 @@
 import type { SchemaObject } from '@nestjs/swagger';
 import type { ApiDocument, Operation } from './api-document';
-import { Conformance } from './conformance';
 import { sendRequest, type TestRequest, type TestResponse } from './http-client';
 import { changedAt, jsonIn, jsonOf, valueAt } from './json';
 import type { TestStore } from './test-store';
@@ -12,8 +11,8 @@ export interface ApiRequest extends Omit<TestRequest, 'method'> {
   readonly what?: string;
 }
 
-/** Checks of an operation, by the promise. Each notes how the API breaks it. */
-export type Promises = Readonly<Record<string, (api: Api, operation: Operation) => Promise<void>>>;
+/** Checks a promise for an operation, and notes how the API breaks it. */
+export type Check = (api: Api, operation: Operation) => Promise<void>;
 
 interface Resource {
   /** Below the base URL: `/pets/7`. */
@@ -35,7 +34,6 @@ export class Api {
   /** The sentences by the kind of mistake. The first value that shows a mistake is named. */
   readonly faults = new Map<string, string>();
   private readonly created: Resource[] = [];
-  private readonly conformance: Conformance;
   private bodies = 0;
 
   /** @param key with every scope of the store */
@@ -43,9 +41,7 @@ export class Api {
     readonly document: ApiDocument,
     readonly store: TestStore,
     private readonly key: string,
-  ) {
-    this.conformance = new Conformance(document);
-  }
+  ) {}
 
   /** @param kind the mistake without the value that shows it */
   note({ title }: Operation, problem: string, kind = problem): void {
@@ -60,11 +56,12 @@ export class Api {
     this.note(operation, `responds ${got} ${cause}, and must respond ${wanted}`);
   }
 
-  /** Sends a request, and compares the response with the document. */
+  /** Sends a request, with a new example of its body unless one is given, and compares the response with the document. */
   async send(operation: Operation, request: ApiRequest = {}): Promise<TestResponse> {
     const { path = this.pathOf(operation), what, ...rest } = request;
     const { method, responses } = operation;
-    const response = await this.request(path, { ...rest, method });
+    const body = operation.body && !('body' in rest) ? await this.newBody(operation) : rest.body;
+    const response = await this.request(path, { ...rest, method, body });
     const { status, text } = response;
     const problem = `responds ${status}${what === undefined ? '' : ` to ${what}`}`;
     if (status >= 500) {
@@ -72,7 +69,7 @@ export class Api {
       this.note(operation, `${problem}: ${error}`, `5xx ${error}`);
       return response;
     }
-    for (const { where, rule, got } of this.conformance.compare(responses, method, response)) {
+    for (const { where, rule, got } of this.document.compare(responses, method, response)) {
       const difference = `which its document does not have: ${where} ${rule}, got ${shown(got)}`;
       // Items differ in their index, and have the same mistake.
       this.note(operation, `${problem}, ${difference}`, `${status} ${where.replaceAll(/\d+/g, '0')} ${rule}`);

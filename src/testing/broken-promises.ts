@@ -2,15 +2,11 @@ import { createStore } from '../app/store';
 import { userMessage } from '../app/user-message';
 import { readConfig } from '../platform/config/config';
 import { migrate, relationsOf, revert } from '../platform/database/migrate';
-import { Api, isCreation, type Promises } from './api';
+import { Api, isCreation } from './api';
 import type { Operation } from './api-document';
-import { listPromises } from './list.promises';
-import { operationPromises } from './operation.promises';
+import { checkValues } from './hostile-values';
+import { PROMISES } from './promises';
 import { readDocument, type TestStore } from './test-store';
-import { valuePromises } from './value.promises';
-
-/** In this order: later ones send more requests, and change or remove more. */
-const PROMISES: Promises = { ...listPromises, ...operationPromises, ...valuePromises };
 
 /**
  * Holds the operations of a store against its promises, and runs the migrations of its extensions in both directions.
@@ -26,11 +22,11 @@ export async function brokenPromises(
   const document = await readDocument(store.url);
   const api = new Api(document, store, await store.key());
   const operations = document.operations.filter((each) => paths.some((path) => isBelow(path, each)));
+  const creations = operations.filter(isCreation);
   // A page of two then has a next one.
-  for (const operation of operations.filter(isCreation)) {
-    for (const headers of [{}, {}, {}]) await api.create(operation, headers);
-  }
-  for (const check of Object.values(PROMISES)) {
+  for (const operation of [...creations, ...creations, ...creations]) await api.create(operation);
+  // Later ones send more requests, and change or remove more.
+  for (const check of [...Object.values(PROMISES), checkValues]) {
     for (const operation of operations) await check(api, operation);
   }
   for (const operation of operations.filter((each) => !api.succeeded.has(each))) {

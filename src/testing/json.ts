@@ -3,20 +3,15 @@ import { isObject, type Place, valueAt } from '../platform/validation/declare-fi
 
 export { isObject, type Place, valueAt };
 
-/** Parses JSON; an integer that a number cannot hold is a bigint. @throws SyntaxError also for a repeated name */
-export function parseExactly(text: string): unknown {
-  const value: unknown = JSON.parse(text);
-  // If no digit is lost and no name is repeated, the fast parser is exact.
-  if (JSON.stringify(value) === text) return value;
-  return parse(text, undefined, (digits) =>
-    isInteger(digits) && !isSafeNumber(digits) ? BigInt(digits) : Number(digits),
-  );
-}
-
-/** Parses JSON; undefined for any other text. */
+/** Parses JSON; an integer that a number cannot hold is a bigint. Undefined for any other text, or a repeated name. */
 export function jsonIn(text: string): unknown {
   try {
-    return parseExactly(text);
+    const value: unknown = JSON.parse(text);
+    // If no digit is lost and no name is repeated, the fast parser is exact.
+    if (JSON.stringify(value) === text) return value;
+    return parse(text, undefined, (digits) =>
+      isInteger(digits) && !isSafeNumber(digits) ? BigInt(digits) : Number(digits),
+    );
   } catch {
     return undefined;
   }

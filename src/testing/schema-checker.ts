@@ -12,46 +12,39 @@ export interface Mismatch {
   readonly got: unknown;
 }
 
-const DOCUMENT_ID = 'openapi.json';
-/** Of an integer the number is the nearest one. */
-const isNearInt64 = (value: number) => Number.isInteger(value) && Math.abs(value) <= 2 ** 63;
+/** Lists how a value in JSON differs from a schema. Ajv gets the nearest number of each integer. */
+export type SchemaChecker = (schema: object, json: string) => readonly Mismatch[];
 
-/** Compares values with the schemas of an OpenAPI document. */
-export class SchemaChecker {
-  /** Stops at the first error, so that a pattern never runs on a text longer than its maxLength. */
-  private readonly ajv = new Ajv({ strict: false, verbose: true });
-  /** By the text of the schema: each operation refers to the same Error. */
-  private readonly compiled = new Map<string, ValidateFunction>();
-  private readonly ofSchema = new WeakMap<object, ValidateFunction>();
-
-  /** @param schemas those that references name; an object may have only the documented members of its schema */
-  constructor(schemas: Readonly<Record<string, object>>) {
-    addFormats(this.ajv);
-    this.ajv.addFormat('int64', { type: 'number', validate: isNearInt64 });
-    const known: Record<string, object> = JSON.parse(stringify(schemas, forAjv) ?? '');
-    for (const schema of Object.values(known)) {
-      if ('properties' in schema) Object.assign(schema, { additionalProperties: false });
-    }
-    this.ajv.addSchema({ components: { schemas: known } }, DOCUMENT_ID);
+/** @param schemas those that references name; an object may have only the documented members of its schema */
+export function schemaChecker(schemas: Readonly<Record<string, object>>): SchemaChecker {
+  // Stops at the first error, so that a pattern never runs on a text longer than its maxLength.
+  const ajv = addFormats(new Ajv({ strict: false, verbose: true }));
+  // Of an integer the number is the nearest one.
+  const isNearInt64 = (value: number) => Number.isInteger(value) && Math.abs(value) <= 2 ** 63;
+  ajv.addFormat('int64', { type: 'number', validate: isNearInt64 });
+  const known: Record<string, object> = JSON.parse(stringify(schemas, forAjv) ?? '');
+  for (const schema of Object.values(known)) {
+    if ('properties' in schema) Object.assign(schema, { additionalProperties: false });
   }
-
-  /** @param json the text of the value; Ajv gets the nearest number of each integer */
-  errors(schema: object, json: string): readonly Mismatch[] {
-    const validate = this.ofSchema.get(schema) ?? this.compile(schema);
+  ajv.addSchema({ components: { schemas: known } }, 'openapi.json');
+  /** By the text of the schema: each operation refers to the same Error. */
+  const compiled = new Map<string, ValidateFunction>();
+  const ofSchema = new WeakMap<object, ValidateFunction>();
+  const compile = (schema: object): ValidateFunction => {
+    const text = (stringify(schema, forAjv) ?? '').replaceAll('"#/components', '"openapi.json#/components');
+    const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text));
+    compiled.set(text, validate);
+    ofSchema.set(schema, validate);
+    return validate;
+  };
+  return (schema, json) => {
+    const validate = ofSchema.get(schema) ?? compile(schema);
     if (validate(JSON.parse(json))) return [];
     return (validate.errors ?? []).map(({ instancePath, message = 'must be valid', params, data }) => {
       const detail = [params['allowedValues'] ?? params['additionalProperty'] ?? []].flat().join(', ');
       return { where: instancePath, rule: detail === '' ? message : `${message} (${detail})`, got: data };
     });
-  }
-
-  private compile(schema: object): ValidateFunction {
-    const text = (stringify(schema, forAjv) ?? '').replaceAll('"#/components', `"${DOCUMENT_ID}#/components`);
-    const validate = this.compiled.get(text) ?? this.ajv.compile(JSON.parse(text));
-    this.compiled.set(text, validate);
-    this.ofSchema.set(schema, validate);
-    return validate;
-  }
+  };
 }
 
 /** Converts a schema: Ajv knows `nullable` only next to `type`, and an exclusive bound only as a number. */

@@ -8,7 +8,6 @@ import type { ExtensionModule } from '../platform/extension/extension';
 import { Clock } from '../platform/runtime/clock';
 import { runDueWork } from '../platform/runtime/periodic-work';
 import { ApiDocument } from './api-document';
-import { Conformance } from './conformance';
 import { sendRequest, type TestRequest, type TestResponse } from './http-client';
 
 /** A clock that only a test advances. Like the system's clock it has whole milliseconds. */
@@ -84,7 +83,7 @@ const NO_LIMIT = 1_000_000_000;
  */
 export async function startTestStore(options: TestStoreOptions = {}): Promise<TestStore> {
   const { extensions = [], settings = {}, clock = new TestClock(), server: given } = options;
-  /** Closes what was opened, in the order in which it was. */
+  /** In the order in which their objects were opened. */
   const closing: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const each of closing.splice(0).toReversed()) await each();
@@ -104,11 +103,11 @@ export async function startTestStore(options: TestStoreOptions = {}): Promise<Te
     await app.listen(0, '127.0.0.1');
     const [url, { scopes }] = [await app.getUrl(), store];
     const key = keyCreator(app.get(ApiKeysService, { strict: false }), scopes);
-    let conformance: Conformance | undefined;
+    let document: ApiDocument | undefined;
     const fetch = async (path: string, request: TestRequest = {}): Promise<TestResponse> => {
       const response = await sendRequest(url, path, request);
-      conformance ??= new Conformance(await readDocument(url));
-      conformance.require(request.method ?? 'GET', path, response);
+      document ??= await readDocument(url);
+      document.require(request.method ?? 'GET', path, response);
       return response;
     };
     const work = { runDueWork: () => runDueWork(app), createDatabase: () => server.createDatabase() };

@@ -1,7 +1,6 @@
 import type { Agent } from 'node:http';
 import { connect } from 'node:net';
 import { ApiDocument } from '../../src/testing/api-document';
-import { Conformance } from '../../src/testing/conformance';
 import { sendRequest, type TestRequest, type TestResponse } from '../../src/testing/http-client';
 import { readCommittedDocument } from './committed-document';
 
@@ -14,14 +13,12 @@ export interface RequestOptions extends Omit<TestRequest, 'method'> {
 }
 
 declare global {
-  var conformanceOfWorker: Conformance | undefined;
+  var documentOfWorker: ApiDocument | undefined;
 }
 
 /** All spec files of a worker share it: it compiles each schema once. */
-const conformance = (globalThis.conformanceOfWorker ??= new Conformance(
-  new ApiDocument(readCommittedDocument()),
-));
-export const rejectUndocumented = conformance.require.bind(conformance);
+const document = (globalThis.documentOfWorker ??= new ApiDocument(readCommittedDocument()));
+export const rejectUndocumented = document.require.bind(document);
 
 /** Sends one request. Throws if openapi.json does not document the response. */
 export async function send(
@@ -31,7 +28,7 @@ export async function send(
   { agent, isDocumented = true, ...request }: RequestOptions = {},
 ): Promise<HttpResponse> {
   const response = await sendRequest(baseUrl, path, { ...request, method }, agent);
-  if (isDocumented) conformance.require(method, path, response);
+  if (isDocumented) document.require(method, path, response);
   return response;
 }
 
@@ -71,5 +68,5 @@ export function rejectUndocumentedRaw(sent: string, received: string): void {
   );
   const body = Buffer.from(rest).subarray(0, Number(headers['content-length']));
   const response = { status: Number(status), headers, text: body.toString() };
-  conformance.require(method, target, response);
+  document.require(method, target, response);
 }

@@ -1,7 +1,6 @@
-import { type Api, encoded, isSuccess, type Promises, shown } from './api';
+import { type Api, type Check, encoded, isSuccess, shown } from './api';
 import type { Operation, Schema } from './api-document';
 import { changedAt, jsonIn, jsonOf } from './json';
-import { sendExample } from './operation.promises';
 
 const MARK = '@@value@@';
 /** Texts that break programs: of databases, of JavaScript objects, of terminals. */
@@ -18,20 +17,18 @@ const BODIES = ['', 'null', '[]', '"x"', '{"a":1,"a":2}', `${'['.repeat(100)}${'
 const PAGING = /^(limit|cursor|sort)$/;
 
 /** No response to values made from the schemas is a 5xx or undocumented, and no forbidden body is accepted. */
-export const valuePromises: Promises = {
-  async 'a hostile value gets a documented response'(api, operation) {
-    await sendExample(api, operation);
-    for (const { name, in: place, schema } of operation.parameters) {
-      if (place === 'header' || PAGING.test(name)) continue;
-      // A list is a repeated parameter.
-      const write = (text: string) => [jsonIn(text)].flat().map(encoded).join(`&${name}=`);
-      for (const text of place === 'path' ? IDS : [...valuesFor(api, schema).map(write), ...IDS]) {
-        const path = api.pathOf(operation, { [name]: text });
-        await sendExample(api, operation, { path, what: `${name} = ${shown(text)}` });
-      }
+export const checkValues: Check = async (api, operation) => {
+  await api.send(operation);
+  for (const { name, in: place, schema } of operation.parameters) {
+    if (place === 'header' || PAGING.test(name)) continue;
+    // A list is a repeated parameter.
+    const write = (text: string) => [jsonIn(text)].flat().map(encoded).join(`&${name}=`);
+    for (const text of place === 'path' ? IDS : [...valuesFor(api, schema).map(write), ...IDS]) {
+      const path = api.pathOf(operation, { [name]: text });
+      await api.send(operation, { path, what: `${name} = ${shown(text)}` });
     }
-    if (operation.body) await checkBody(api, operation, operation.body);
-  },
+  }
+  if (operation.body) await checkBody(api, operation, operation.body);
 };
 
 async function checkBody(api: Api, operation: Operation, schema: Schema): Promise<void> {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { entityTagOf, IF_MATCH_HEADER, IF_NONE_MATCH_HEADER } from '../platform/entity-tags/entity-tag';
 import { IDEMPOTENCY_KEY_HEADER } from '../platform/idempotency/idempotent.decorator';
-import { type Api, type ApiRequest, isCreation, isSuccess, parentOf, type Promises } from './api';
+import { type Api, type ApiRequest, type Check, isCreation, isSuccess, parentOf, withQuery } from './api';
 import type { Operation } from './api-document';
-import { jsonOf } from './json';
-import { newestIds } from './list.promises';
+import type { TestResponse } from './http-client';
+import { jsonIn, jsonOf, valueAt } from './json';
 
 const [IF_MATCH, IF_NONE_MATCH] = [IF_MATCH_HEADER.name, IF_NONE_MATCH_HEADER.name];
 const IDEMPOTENCY_KEY = IDEMPOTENCY_KEY_HEADER.name;
@@ -13,8 +13,26 @@ const OTHER_SCOPE = 'nothing:read';
 const OTHER_ID = '9223372036854775807';
 const OTHER_TAG = entityTagOf('another state');
 
-/** Keys, scopes, methods and addresses; Idempotency-Key; entity tags. */
-export const operationPromises: Promises = {
+/** Order, `Link` and cursors of lists; keys, scopes, methods and addresses; Idempotency-Key; entity tags. */
+export const PROMISES: Readonly<Record<string, Check>> = {
+  async 'a list has the order of its ids, on one page and over pages by Link'(api, operation) {
+    if (!isPaged(operation)) return;
+    await checkOrder(api, operation, '', 1);
+    if (isSortable(api, operation)) await checkOrder(api, operation, 'sort=-id&', -1);
+  },
+
+  async 'a cursor of another list gets 400'(api, operation) {
+    if (!isPaged(operation)) return;
+    const path = api.pathOf(operation);
+    for (const cursor of api.cursors.slice(-2)) {
+      const what = `cursor = ${cursor}`;
+      const response = await api.send(operation, { path: withQuery(path, `cursor=${cursor}`), what });
+      api.requires(operation, response, 'to a cursor of another list', '400 invalid_cursor');
+    }
+    const next = nextOf(await api.send(operation, { path: withQuery(path, 'limit=1') })) ?? '';
+    api.cursors.push(...(/(?<=[?&]cursor=)[^&]+/.exec(next) ?? []));
+  },
+
   async 'a request without a valid key gets 401, and one whose key lacks the scopes 403'(api, operation) {
     const { scopes } = operation;
     const sendAs = (key?: string) => sendHarmless(api, operation, { key });
@@ -34,7 +52,7 @@ export const operationPromises: Promises = {
   async 'an unknown id or address gets 404, an unknown method 405 with Allow'(api, operation) {
     const { method, path, responses } = operation;
     if (path.endsWith('}') && responses['404']) {
-      const { status } = await sendExample(api, operation, { path: otherPathOf(api, operation) });
+      const { status } = await api.send(operation, { path: otherPathOf(api, operation) });
       if (status < 300) api.note(operation, `responds ${status} to an unknown id, and documents 404`);
     }
     const { status, headers } = await api.request(api.pathOf(operation), { method: 'PROPFIND' });
@@ -47,8 +65,8 @@ export const operationPromises: Promises = {
 
   async 'a repeated Idempotency-Key creates once and gets one response, another body 422'(api, operation) {
     if (!isCreation(operation) || !takesHeader(operation, IDEMPOTENCY_KEY)) return;
-    const isBatch = operation.success?.type === 'array';
-    const list = api.document.at('GET', isBatch ? parentOf(operation.path) : operation.path);
+    // A batch is created below its list.
+    const list = api.document.at('GET', operation.path) ?? api.document.at('GET', parentOf(operation.path));
     const known = list ? await newestIds(api, list) : [];
     const headers = { [IDEMPOTENCY_KEY]: randomUUID() };
     const first = await api.create(operation, headers);
@@ -83,7 +101,7 @@ export const operationPromises: Promises = {
     const resource = await api.createAt(operation.path);
     const path = resource?.path ?? api.pathOf(operation);
     const before = await api.send(read, { path });
-    const other = await sendExample(api, operation, { path, headers: { [IF_MATCH]: OTHER_TAG } });
+    const other = await api.send(operation, { path, headers: { [IF_MATCH]: OTHER_TAG } });
     const after = await api.send(read, { path });
     const isChanged = after.text !== before.text;
     // The change may be in force (RFC 9110, 13.1.1).
@@ -93,16 +111,11 @@ export const operationPromises: Promises = {
     // Other operations need a resource that this promise has not created.
     if (operation.method === 'DELETE' && !resource) return;
     const headers = { [IF_MATCH]: String(after.headers.etag) };
-    if ((await sendExample(api, operation, { path, headers })).status !== 412) return;
+    if ((await api.send(operation, { path, headers })).status !== 412) return;
     const remedy = 'Give @IfMatch() the class of the response of GET, and the Precondition its state';
     api.note(operation, `responds 412 to the current ETag in If-Match. ${remedy}`);
   },
 };
-
-/** Sends the example of the body with texts that no earlier body has. */
-export async function sendExample(api: Api, operation: Operation, request: ApiRequest = {}) {
-  return api.send(operation, { body: operation.body && (await api.newBody(operation)), ...request });
-}
 
 /** Sends a request that changes nothing: with a body that no operation accepts, or for an id that no resource has. */
 function sendHarmless(api: Api, operation: Operation, request: ApiRequest) {
@@ -119,4 +132,54 @@ function otherPathOf(api: Api, operation: Operation): string {
 
 function takesHeader({ parameters }: Operation, name: string): boolean {
   return parameters.some((each) => each.in === 'header' && each.name === name);
+}
+
+/** Returns the ids on the largest page of a list, of the newest items if it can be sorted. */
+async function newestIds(api: Api, list: Operation): Promise<readonly bigint[]> {
+  const query = isSortable(api, list) ? 'sort=-id&limit=100' : 'limit=100';
+  return idsOf(await api.send(list, { path: withQuery(api.pathOf(list), query) }));
+}
+
+/** A short, fixed list has no cursor, and a search has an order of its own. */
+function isPaged({ method, parameters }: Operation): boolean {
+  const isSearch = parameters.some((each) => each.in === 'query' && each.required);
+  return method === 'GET' && !isSearch && parameters.some(({ name }) => name === 'cursor');
+}
+
+function isSortable({ document }: Api, { parameters }: Operation): boolean {
+  const sort = parameters.find(({ name }) => name === 'sort');
+  return sort !== undefined && document.schema(sort.schema).enum?.includes('-id') === true;
+}
+
+/** Follows the pages of a list to the items of its largest page. */
+async function checkOrder(api: Api, operation: Operation, sort: string, step: 1 | -1) {
+  const pathOf = (query: string) => withQuery(api.pathOf(operation), `${sort}${query}`);
+  const all = idsOf(await api.send(operation, { path: pathOf('limit=100') }));
+  const sorted = all.toSorted((one, other) => (one < other ? -step : step));
+  if (sorted.join() !== all.join()) {
+    api.note(operation, `is not in ${step > 0 ? 'ascending' : 'descending'} order of id`);
+  }
+  const followed: bigint[] = [];
+  let path: string | undefined = pathOf('limit=2');
+  while (path !== undefined && followed.length < all.length) {
+    const page: TestResponse = await api.send(operation, { path });
+    const ids = idsOf(page);
+    if (ids.length > 2) api.note(operation, `has ${ids.length} items on a page with limit=2`);
+    followed.push(...ids);
+    path = ids.length > 0 ? nextOf(page) : undefined;
+  }
+  if (followed.slice(0, all.length).join() !== all.join()) {
+    api.note(operation, 'has other items on its pages, followed by Link, than on one large page');
+  }
+}
+
+/** Returns the path of the next page by the `Link` header (RFC 8288), below the base URL. */
+function nextOf({ headers }: TestResponse): string | undefined {
+  return /<[^>]*?\/v1(\/[^>]*)>\s*;\s*rel="next"/.exec(String(headers.link))?.[1];
+}
+
+function idsOf(response: TestResponse): readonly bigint[] {
+  const items = isSuccess(response) ? [jsonIn(response.text)].flat() : [];
+  const ids = items.map((item) => valueAt(item, 'id'));
+  return ids.flatMap((id) => (typeof id === 'number' || typeof id === 'bigint' ? BigInt(id) : []));
 }
