@@ -24,7 +24,6 @@ export interface Operation extends Pick<OperationObject, 'operationId' | 'respon
   /** Below the base URL, with its parameters in braces. */
   readonly path: string;
   readonly parameters: readonly (ParameterObject & { readonly schema: Schema })[];
-  /** The schema of the body. */
   readonly body: SchemaObject | undefined;
   /** The key needs one of them. */
   readonly scopes: readonly string[];

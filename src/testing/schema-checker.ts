@@ -12,6 +12,9 @@ export interface Mismatch {
   readonly got: unknown;
 }
 
+/** Of an integer the number is the nearest one. */
+const isNearInt64 = (value: number) => Number.isInteger(value) && Math.abs(value) <= 2 ** 63;
+
 /** Lists how a value in JSON differs from a schema. Ajv gets the nearest number of each integer. */
 export type SchemaChecker = (schema: object, json: string) => readonly Mismatch[];
 
@@ -19,8 +22,6 @@ export type SchemaChecker = (schema: object, json: string) => readonly Mismatch[
 export function schemaChecker(schemas: Readonly<Record<string, object>>): SchemaChecker {
   // Stops at the first error, so that a pattern never runs on a text longer than its maxLength.
   const ajv = addFormats(new Ajv({ strict: false, verbose: true }));
-  // Of an integer the number is the nearest one.
-  const isNearInt64 = (value: number) => Number.isInteger(value) && Math.abs(value) <= 2 ** 63;
   ajv.addFormat('int64', { type: 'number', validate: isNearInt64 });
   const known: Record<string, object> = JSON.parse(stringify(schemas, forAjv) ?? '');
   for (const schema of Object.values(known)) {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { itUnderLoad } from '../support/it-when';
@@ -66,8 +67,10 @@ describe('webhooks, with fsync on', () => {
     };
     await add(5);
     for (let kill = 0; kill < KILLS; kill += 1) {
+      const isKilled = once(service.child, 'close');
       receiver.respond = () => service.child.kill('SIGKILL');
       await add(1).catch(() => undefined);
+      await isKilled;
       receiver.respond = (response) => response.end();
       await service.restart();
       await add(5);
@@ -88,7 +91,7 @@ describe('webhooks, with fsync on', () => {
 
   it(`get each event within ${MAX_DELAY_MS} ms while ${HANGING} of ${HEALTHY + HANGING} receivers hang`, async () => {
     const hanging = createServer(() => undefined);
-    await new Promise<void>((resolve) => hanging.listen(0, '127.0.0.1', resolve));
+    await once(hanging.listen(0, '127.0.0.1'), 'listening');
     const { port } = hanging.address() as AddressInfo;
     let key = '';
     for (let at = 0; at < HEALTHY + HANGING; at += 1) {
