@@ -11,7 +11,7 @@ const HAS_PLAN =
 
 const like = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 
-/** What each command prints, in the order of the runs; 1 is the exit status of a failure. ID is a key of acme. */
+/** The output of each command, in the order of the runs; 1 is the exit status of a failure. ID is a key of acme. */
 const OUTPUTS: readonly (readonly [command: string, output: unknown, status?: 1])[] = [
   ['keys create --account fresh', like(/^New account fresh \(plan free\)\.\nAPI key of the account fresh/)],
   ['keys create --account acme --existing', like(/^API key of the account acme/)],

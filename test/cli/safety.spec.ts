@@ -62,9 +62,10 @@ describe('with DATABASE_URL', () => {
     expect(await cli('db revert --yes')).toMatchObject({ status: 0 });
   });
 
-  it('keys have the kind of the last start without keys, for any DEPLOYMENT of a command; a restored store has that of its next start', async () => {
+  it('keys have the kind of the last start without keys, for any command before it and any DEPLOYMENT of a command; a restored store has that of its next start', async () => {
     const production = { DEPLOYMENT: 'production' };
     const settings = { DATABASE_URL: database.directUrl, ...production };
+    await cli('seed --pets 1');
     await (await startHere({ ...settings, DEPLOYMENT: 'staging' })).stop();
     const service = await startHere(settings);
     const key = await keyOf('development');
