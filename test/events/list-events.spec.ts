@@ -14,7 +14,6 @@ import type { RequestOptions } from '../support/http';
 import { linksOf } from '../support/links';
 import { type Event, PATH, readerFromNow, settle } from './support/feed';
 
-const DAY_SECONDS = 86_400;
 const ORDERS = '/v1/store/orders';
 const PETS = ['pet.created', 'pet.updated'];
 
@@ -122,16 +121,6 @@ describe('GET /v1/events (listEvents)', () => {
     expect(response.headers['www-authenticate']).toContain(`scope="${needed}"`);
   });
 
-  it('filters by type, repeated', async () => {
-    const some = await readerFromNow(app, {}, 'type=pet.updated');
-    const others = await readerFromNow(app, {}, 'type=pet.deleted&type=pet.created&limit=1');
-    const { id } = (await app.post('/v1/pets', aNewPet())).json;
-    await update(`/v1/pets/${id}`, { status: 'sold' });
-    await app.send('DELETE', `/v1/pets/${id}`);
-    expect((await some()).map(({ type }) => type)).toEqual(['pet.updated']);
-    expect((await others()).map(({ type }) => type)).toEqual(['pet.created', 'pet.deleted']);
-  });
-
   it('starts with `from=now` at an empty page, before which it reads nothing and after which it skips nothing', async () => {
     await app.post('/v1/pets', aNewPet({ name: 'before' }));
     const slow = new Client({ connectionString: app.database.directUrl });
@@ -203,17 +192,6 @@ describe('GET /v1/events (listEvents)', () => {
       expect(() => readConfig({ EVENTS_RETENTION_DAYS: days }, settings)).toThrow(
         `Invalid settings: EVENTS_RETENTION_DAYS must be a whole number from 4 to 365, not "${days}". Fix them and start again.`,
       );
-  });
-
-  it('removes old events after the start, which does not wait for it', async () => {
-    const next = await position();
-    await app.post('/v1/pets', aNewPet());
-    const old = new Date(app.clock.now() - 20_000 * DAY_SECONDS);
-    await app.database.query('UPDATE events SET created_at = $1', [old]);
-    await app.restart();
-    expect((await app.get(next)).status).toBe(200);
-    await app.runDueWork();
-    expectError(await app.get(next), 410, 'cursor_expired');
   });
 
   it('returns 410 to a cursor of an event that the restored database lacks, whose cluster continues with higher ids', async () => {
