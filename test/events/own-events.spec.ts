@@ -3,7 +3,7 @@ import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { linksOf } from '../support/links';
-import { createWebhook, received, startReceiver, verified } from '../webhooks/support/receivers';
+import { createWebhook, received, startReceiver } from '../webhooks/support/receivers';
 import { clinic } from './support/clinic.extension';
 import { PATH, readerFromNow, settle } from './support/feed';
 
@@ -34,19 +34,13 @@ describe('the events of an extension', () => {
 
   it('stand in the feed with those of animals in the order of the changes, with the declared members', async () => {
     const read = await reader();
-    const { json: weighed } = await weigh({ remark: '☃ "\\', times: 3 });
+    const { json: weighed } = await weigh({ remark: '☃ "\\' });
     await app.send('PATCH', `/v1/pets/${petId}`, { body: { name: 'Rex II' } });
     await weigh({ weight: 0, petId });
     const events = await read();
-    expect(events.map(({ type }) => type)).toEqual([
-      'clinic.weighed',
-      'clinic.weighed',
-      'clinic.weighed',
-      'pet.updated',
-      'clinic.weighed',
-      'clinic.warned',
-    ]);
-    expect(events.slice(0, 3).map(({ data }) => data)).toEqual([weighed, weighed, weighed]);
+    const types = ['clinic.weighed', 'pet.updated', 'clinic.weighed', 'clinic.warned'];
+    expect(events.map(({ type }) => type)).toEqual(types);
+    expect(events[0]!.data).toEqual(weighed);
     expect(events.at(-1)!.data).toEqual({ reason: 'light', account: 'vet' });
     const ids = events.map(({ id }) => id);
     expect(ids).toEqual([...new Set(ids)].toSorted((one, other) => one - other));
@@ -95,38 +89,22 @@ describe('the events of an extension', () => {
   });
 
   it('are sent to webhooks of their account, by type, as the feed has them', async () => {
-    const [key, other] = [
-      await keyOf(account, 'clinic:read', 'clinic:write'),
-      await keyOf(`${account} other`, 'clinic:read'),
-    ];
+    const scopes = ['clinic:read', 'clinic:write'];
+    const [key, other] = [await keyOf(account, ...scopes), await keyOf(`${account} other`, ...scopes)];
     const receiver = await startReceiver();
-    const all = await createWebhook(app, { url: receiver.url }, { key, isDocumented });
-    expect(all.types).toEqual(TYPES);
-    await createWebhook(app, { url: receiver.url }, { key: other, isDocumented });
-    const { secret } = await createWebhook(
-      app,
-      { url: `${receiver.url}&some`, types: ['clinic.warned'] },
-      { key, isDocumented },
-    );
+    const create = async (by: string, body = {}): Promise<unknown> =>
+      (await createWebhook(app, { url: receiver.url, ...body }, { key: by, isDocumented })).types;
+    expect([await create(key), await create(other)]).toEqual([TYPES, TYPES]);
+    await create(key, { types: ['clinic.warned'] });
     await weigh({ weight: 0.5 }, { key });
     await settle(app);
     await received(app, receiver, 3);
-    await settle(app);
-    const sent = receiver.deliveries.map(({ body }) => body);
-    const types = sent.map((body): string => JSON.parse(body).type);
-    expect(types.filter((type) => type === 'clinic.warned')).toHaveLength(2);
-    expect(types).toHaveLength(3);
-    const { text } = await app.get(PATH, { key, isDocumented });
-    // Each webhook has its own order. The text of an event begins with its id.
-    expect(text).toBe(`[${[...new Set(sent)].toSorted().join()}]`);
-    const valid = receiver.deliveries.flatMap((each) => {
-      try {
-        return verified(app, secret, each).data;
-      } catch {
-        return [];
-      }
-    });
-    expect(valid).toEqual([{ reason: 'light', account: 'vet' }]);
+    const sent = receiver.deliveries.map(({ body }) => body).toSorted();
+    const { text, json } = await app.get(PATH, { key, isDocumented });
+    expect(json.map(({ type }: { type: string }) => type)).toEqual(TYPES);
+    // The text of an event begins with its id, and the last one has two webhooks.
+    expect([sent.length, `[${[...new Set(sent)].join()}]`]).toEqual([3, text]);
+    expect(sent[1]).toBe(sent[2]);
     await receiver.close();
   });
 

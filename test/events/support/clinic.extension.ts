@@ -9,7 +9,6 @@ import {
   type Extension,
   Idempotent,
   Int64,
-  Integer,
   type Once,
   Operation,
   PetsModule,
@@ -34,9 +33,6 @@ export class NewWeighing {
 
   @Text({ max: 20, optional: true, description: 'A remark.', example: 'calm' })
   readonly remark?: string;
-
-  @Integer({ min: 1, max: 9, optional: true, description: 'The number of events.', example: 1 })
-  readonly times?: number;
 }
 
 @ApiSchema({ description: 'The weight of an animal.' })
@@ -81,7 +77,7 @@ class ClinicController {
   })
   create(
     @CurrentPrincipal() { accountId }: Principal,
-    @Body() { petId: id, weight, remark, times = 1 }: NewWeighing,
+    @Body() { petId: id, weight, remark }: NewWeighing,
     @Idempotent() once: Once,
   ) {
     const row = {
@@ -92,8 +88,7 @@ class ClinicController {
     const work: Parameters<typeof once>[0] = (outer) =>
       this.sql.transaction(async (transaction) => {
         await this.pets.lock(id, transaction);
-        for (let at = 0; at < times; at += 1)
-          await this.events.add('clinic.weighed', { ...row, internal: 'secret' }, accountId, transaction);
+        await this.events.add('clinic.weighed', { ...row, internal: 'secret' }, accountId, transaction);
         if (weight < 1)
           await this.events.add('clinic.warned', { reason: 'light', account: 'vet' }, accountId, transaction);
         if (remark === 'closed') throw errors.clinic_closed();
