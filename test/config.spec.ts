@@ -87,36 +87,20 @@ describe('settings', () => {
     expect(readConfig({ [variable]: ' ' })).toEqual(readConfig({}));
   });
 
-  it('lists, base URLs and numbers are parsed', () => {
-    expect(
-      readConfig({
-        TRUST_PROXY: '10.0.0.0/8, ::1/128,127.0.0.1',
-        CORS_ORIGINS: 'https://a.example, http://localhost:5173',
-        PUBLIC_BASE_URL: 'https://api.example.com/v1/',
-        STAGING_BASE_URL: 'https://staging.example.com/v1',
-        PORT: '0',
-        METRICS_PORT: '9100',
-        REDIS_URL: 'rediss://:pass,word@a:6379',
-      }),
-    ).toMatchObject({
-      trustProxy: ['10.0.0.0/8', '::1/128', '127.0.0.1'],
-      corsOrigins: ['https://a.example', 'http://localhost:5173'],
-      publicBaseUrl: 'https://api.example.com/v1',
-      stagingBaseUrl: 'https://staging.example.com/v1',
-      port: 0,
-      metricsPort: 9100,
-      redisUrl: 'rediss://:pass,word@a:6379',
-    });
-  });
-
   it.each([
-    ['/srv/$5', '/srv/$5'],
-    ['~', homedir()],
-    ['~/data', join(homedir(), 'data')],
-    ['$HOME/data', join(homedir(), 'data')],
-    ['${HOME}/a~b', join(homedir(), 'a~b')],
-  ])('DATA_DIR=%s is the folder %s', (given, folder) =>
-    expect(readConfig({ DATA_DIR: `"${given}"` }).dataDir).toBe(folder),
+    ['TRUST_PROXY', '10.0.0.0/8, ::1/128,127.0.0.1', { trustProxy: ['10.0.0.0/8', '::1/128', '127.0.0.1'] }],
+    ['CORS_ORIGINS', 'https://a.x, http://x:5173', { corsOrigins: ['https://a.x', 'http://x:5173'] }],
+    ['PUBLIC_BASE_URL', 'https://api.x/v1/', { publicBaseUrl: 'https://api.x/v1' }],
+    ['STAGING_BASE_URL', 'https://staging.x/v1', { stagingBaseUrl: 'https://staging.x/v1' }],
+    ['PORT', '0', { port: 0 }],
+    ['METRICS_PORT', '9100', { metricsPort: 9100 }],
+    ['DATA_DIR', '"/srv/$5"', { dataDir: '/srv/$5' }],
+    ['DATA_DIR', '"~"', { dataDir: homedir() }],
+    ['DATA_DIR', '~/data', { dataDir: join(homedir(), 'data') }],
+    ['DATA_DIR', '$HOME/data', { dataDir: join(homedir(), 'data') }],
+    ['DATA_DIR', '"${HOME}/a~b"', { dataDir: join(homedir(), 'a~b') }],
+  ])('%s=%s is read as %j', (variable, given, read) =>
+    expect(readConfig({ [variable]: given })).toMatchObject(read),
   );
 
   it.each(['~other/data', '$XDG_DATA_HOME/data', '/srv/${NAME}'])('DATA_DIR=%s is rejected', (given) =>
@@ -145,7 +129,7 @@ describe('a secret in a file', () => {
   const folder = mkdtempSync(join(tmpdir(), 'animal-store-secrets-'));
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  function fileOf(content: string): string {
+  function fileOf(content: string | Buffer): string {
     const path = join(folder, 'secret');
     writeFileSync(path, content);
     return path;
@@ -165,10 +149,8 @@ describe('a secret in a file', () => {
     );
   });
 
-  it('is not read if its variable is empty', () => {
-    const { databaseUrl } = readConfig({ DATABASE_URL_FILE: '', DATABASE_URL: 'postgres://a/b' });
-    expect(databaseUrl).toBe('postgres://a/b');
-  });
+  it('is not read if its variable is empty', () =>
+    expect(readConfig({ REDIS_URL_FILE: '', REDIS_URL: 'redis://r' }).redisUrl).toBe('redis://r'));
 
   it.each([
     ['', 'DATABASE_URL is missing: the file of DATABASE_URL_FILE is empty'],
@@ -180,23 +162,19 @@ describe('a secret in a file', () => {
     expect(read).not.toThrow(/secret@|secret\n/);
   });
 
-  it('that cannot be read is rejected by the name of its variable, and a pipe without a writer does not stop the start', () => {
-    const pipe = join(folder, 'pipe');
-    execFileSync('mkfifo', [pipe]);
-    for (const path of [
-      folder,
-      pipe,
-      fileOf(`postgres://a/b${' '.repeat(2 ** 20)}`),
-      join(folder, 'missing'),
-    ])
-      expect(() => readConfig({ DATABASE_URL_FILE: path })).toThrow(
-        `DATABASE_URL cannot be read: DATABASE_URL_FILE must name a file that this user may read, not "${path}" (UTF-8 text, at most 1 MiB)`,
-      );
-  });
-
-  it.each(['utf16le', 'latin1'] as const)('that is %s is rejected', (encoding) => {
-    const path = join(folder, 'secret');
-    writeFileSync(path, Buffer.from('postgres://é:secret@a/b', encoding));
-    expect(() => readConfig({ DATABASE_URL_FILE: path })).toThrow(/must name a file .*UTF-8 text/);
+  const pipe = join(folder, 'pipe');
+  const foreign = 'postgres://é:secret@a/b';
+  it.each<[string, path: () => string]>([
+    ['is a folder', () => folder],
+    ['is missing', () => join(folder, 'missing')],
+    ['is a pipe without a writer', () => (execFileSync('mkfifo', [pipe]), pipe)],
+    ['has more than 1 MiB', () => fileOf(`postgres://a/b${' '.repeat(2 ** 20)}`)],
+    ['is UTF-16', () => fileOf(Buffer.from(foreign, 'utf16le'))],
+    ['is Latin-1', () => fileOf(Buffer.from(foreign, 'latin1'))],
+  ])('that %s is rejected by the name of its variable', (_what, pathOf) => {
+    const path = pathOf();
+    expect(() => readConfig({ DATABASE_URL_FILE: path })).toThrow(
+      `DATABASE_URL cannot be read: DATABASE_URL_FILE must name a file that this user may read, not "${path}" (UTF-8 text, at most 1 MiB)`,
+    );
   });
 });
