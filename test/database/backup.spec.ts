@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync, readlinkSync, symlinkSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
 import { Client } from 'pg';
+import { writeWholeFile } from '../../src/cli/backup/whole-file';
 import { migrate, revert } from '../../src/platform/database/migrate';
 import { kennels, Kennels1795300000000 } from '../modules/support/kennels.extension';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { migrations, schemaConfig } from '../support/schema-config';
-import { runProgram } from '../support/service';
 import { untilWaiting } from '../support/lock-waits';
 import { until } from '../support/until';
 import { backup, backupFolder, contentOf, messageOf, restore } from './support/backups';
@@ -80,7 +80,9 @@ describe('a backup', () => {
     const file = folder.file('moment');
     // A database of its own: the late row would change the counts that other specs compare.
     const changing = await createDatabase();
-    await changing.query(`INSERT INTO pets (name, category_id, status) VALUES ('early', 1, 'sold')`);
+    const insert = (name: string) =>
+      `INSERT INTO pets (name, category_id, status) VALUES ('${name}', 1, 'sold')`;
+    await changing.query(insert('early'));
     const before = await contentOf(changing);
     const name = new URL(changing.url).pathname.slice(1);
     const writer = new Client({ connectionString: changing.url });
@@ -88,11 +90,10 @@ describe('a backup', () => {
     await changing.query(`ALTER ROLE CURRENT_USER IN DATABASE ${name} SET lock_timeout = '150ms'`);
     await writer.query('BEGIN; LOCK TABLE pets');
     const writing = backup(changing, file);
-    await until(async () => (await changing.query(`${WAITING_LOCKS} AND ${LATE}`)).length === 1);
-    await writer.query(`INSERT INTO pets (name, category_id, status) VALUES ('late', 1, 'sold'); COMMIT`);
+    await until(async () => (await changing.query(LATE)).length === 1);
+    await writer.query(`${insert('late')}; COMMIT`);
     await writer.end();
     await writing;
-    await changing.query(`ALTER ROLE CURRENT_USER IN DATABASE ${name} RESET lock_timeout`);
     await restore(target, file);
     expect((await contentOf(target))['pets']).toEqual(before['pets']);
     await changing.drop();
@@ -117,11 +118,8 @@ describe('a backup', () => {
     const file = folder.file('text');
     await backup(source, file);
     const lines = gunzipSync(readFileSync(file)).toString().split('\n');
-    expect(JSON.parse(lines[0]!)).toMatchObject({
-      format: 'animal-store-backup',
-      version: 2,
-      program: '1.0.0',
-    });
+    const header = { format: 'animal-store-backup', version: 2, program: '1.0.0' };
+    expect(JSON.parse(lines[0]!)).toMatchObject(header);
     const start = lines.indexOf('{"table":"migrations"}');
     expect(lines.slice(start + 1, lines.indexOf('\\.', start))).toHaveLength(migrations.length);
     expect(JSON.parse(lines.at(-2)!)).toMatchObject({ rows: { migrations: migrations.length, accounts: 1 } });
@@ -156,17 +154,17 @@ describe('a backup', () => {
   });
 
   it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('leaves no file after %s', async (signal) => {
-    const program = `
-      const { writeWholeFile } = require('./src/cli/backup/whole-file');
-      setInterval(() => undefined, 1_000);
-      void writeWholeFile(process.env.FILE, (file) =>
-        new Promise(() => file.once('open', () => console.log('begun'))));`;
-    const { child, ended } = runProgram(program, { FILE: folder.file('ended') });
+    const kill = jest.spyOn(process, 'kill').mockReturnValue(true);
     const files = () => readdirSync(folder.path).filter((name) => name.startsWith('ended'));
-    await once(child.stdout!, 'data');
-    expect(files()).toHaveLength(1);
-    child.kill(signal);
-    expect([await ended, child.signalCode, files()]).toEqual([null, signal, []]);
+    const written = writeWholeFile(folder.file('ended'), async (file) => {
+      await once(file, 'open');
+      expect(files()).toHaveLength(1);
+      process.emit(signal, signal);
+      expect([kill.mock.lastCall, files()]).toEqual([[process.pid, signal], []]);
+      throw new Error('it has ended');
+    });
+    await expect(written).rejects.toThrow('it has ended');
+    kill.mockRestore();
   });
 
   it('is rejected if the search_path does not begin with the schema of the tables', async () => {
@@ -174,12 +172,11 @@ describe('a backup', () => {
     const file = folder.file('elsewhere');
     const url = new URL(source.directUrl);
     url.searchParams.set('options', '-csearch_path=other,public');
-    const command = await runCli(['db', 'backup', file], { DATABASE_URL: url.href });
+    const message = await messageOf(backup({ url: url.href }, file));
     await source.query('DROP SCHEMA other CASCADE');
-    expect([command.status, command.all]).toEqual([
-      1,
-      'New tables would be in the schema other, not in public: let the search_path of the user in DATABASE_URL name only the schema of the store.\n',
-    ]);
+    expect(message).toBe(
+      'New tables would be in the schema other, not in public: let the search_path of the user in DATABASE_URL name only the schema of the store.',
+    );
   });
 
   it('has the tables of a schema whose name needs quotes', async () => {
@@ -187,9 +184,9 @@ describe('a backup', () => {
     await empty.query('CREATE SCHEMA "My.Shop"');
     const url = new URL(empty.directUrl);
     url.searchParams.set('options', '-csearch_path="My.Shop"');
-    const run = (...args: string[]) => runCli(args, { DATABASE_URL: url.href });
-    expect(await run('db', 'migrate')).toMatchObject({ status: 0 });
-    expect((await run('db', 'backup', folder.file('quoted'))).all).toMatch(/^Wrote \d\d tables/m);
+    const { applied } = await migrate(schemaConfig(url.href));
+    const { tables } = await backup({ url: url.href }, folder.file('quoted'));
+    expect(tables).toContainEqual({ table: 'migrations', rows: applied.length });
     await empty.drop();
   });
 
@@ -218,8 +215,7 @@ describe('a backup', () => {
   });
 });
 
-const WAITING_LOCKS = `
+const LATE = `
   SELECT FROM pg_stat_activity
-  WHERE datname = current_database() AND query LIKE 'LOCK TABLE accounts%' AND wait_event_type = 'Lock'`;
-
-const LATE = `clock_timestamp() - query_start > '300ms'`;
+  WHERE datname = current_database() AND query LIKE 'LOCK TABLE accounts%' AND wait_event_type = 'Lock'
+    AND clock_timestamp() - query_start > '300ms'`;
