@@ -81,22 +81,15 @@ describe('limits of times and connections', () => {
     });
   });
 
-  describe('times', () => {
-    it('HEADERS_TIMEOUT_MS: 408 request_timeout for half a head, even with a long REQUEST_TIMEOUT_MS', async () => {
-      const app = await startApp({ headersTimeoutMs: 400, requestTimeoutMs: 600_000 });
-      const raw = await RawConnection.open(app.url);
-      raw.write('GET /livez HTTP/1.1\r\n');
-      expect(await raw.response()).toMatchObject({ status: 408 });
-      raw.destroy();
-      await app.close();
-    });
-
-    it('KEEP_ALIVE_TIMEOUT_MS: an idle connection is closed without a response', async () => {
-      const app = await startApp({ keepAliveTimeoutMs: 50 });
-      const raw = await connected(app);
-      expect(await raw.end()).toEqual({ state: 'closed', rest: '' });
-      raw.destroy();
-      await app.close();
-    });
+  it('HEADERS_TIMEOUT_MS: 408 for half a head, even with a long REQUEST_TIMEOUT_MS; KEEP_ALIVE_TIMEOUT_MS: an idle connection is closed without a response', async () => {
+    const times = { headersTimeoutMs: 400, keepAliveTimeoutMs: 50, requestTimeoutMs: 600_000 };
+    const app = await startApp(times);
+    const half = await RawConnection.open(app.url);
+    half.write('GET /livez HTTP/1.1\r\n');
+    const idle = await connected(app);
+    expect(await idle.end()).toEqual({ state: 'closed', rest: '' });
+    expect(await half.response()).toMatchObject({ status: 408 });
+    for (const raw of [half, idle]) raw.destroy();
+    await app.close();
   });
 });

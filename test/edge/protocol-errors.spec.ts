@@ -7,8 +7,7 @@ import { startApp, type TestApp } from '../support/app';
 import { scrape, valueOf } from '../support/metrics';
 import { holdTimeouts, holdTimers } from '../support/timers';
 import { until } from '../support/until';
-import { type RawResponse, RawConnection } from './support/raw';
-import { runOut } from './support/run-out';
+import { type RawResponse, RawConnection, runOut } from './support/raw';
 import { expectCommonHeaders, expectErrorBody } from './support/raw-rows';
 
 const LIVEZ = 'GET /livez HTTP/1.1\r\nHost: x\r\n\r\n';
@@ -20,38 +19,38 @@ const LINGER_MS = 5_000;
 
 const remainingOf = ({ headers }: RawResponse) => Number(headers['x-ratelimit-remaining']);
 
+/** For the whole file; test/support/app closes it. */
+let app: TestApp;
+let finishStream: () => void;
+/** Called with the id of each request whose head has arrived. */
+let begun = (_id: string) => {};
+beforeAll(async () => {
+  app = await startApp(
+    { metricsPort: 0 },
+    {
+      beforeListen: (nest) => {
+        const fastify: FastifyInstance = nest.getHttpAdapter().getInstance();
+        fastify.addHook('onRequest', ({ id }, _reply, done) => {
+          begun(id);
+          done();
+        });
+        fastify.get('/stream', { config: { public: true } }, (_request, reply) => {
+          reply.hijack();
+          reply.raw.writeHead(200, { 'Content-Length': '10' });
+          reply.raw.write('first');
+          finishStream = () => reply.raw.end('-last');
+        });
+      },
+    },
+  );
+});
+
 afterEach(() => {
   jest.useRealTimers();
   jest.restoreAllMocks();
 });
 
 describe('a request that the HTTP parser or the framing check rejects', () => {
-  let app: TestApp;
-  let finishStream: () => void;
-  /** Called with the id of each request whose head has arrived. */
-  let begun = (_id: string) => {};
-  beforeAll(async () => {
-    app = await startApp(
-      { metricsPort: 0 },
-      {
-        beforeListen: (nest) => {
-          const fastify: FastifyInstance = nest.getHttpAdapter().getInstance();
-          fastify.addHook('onRequest', ({ id }, _reply, done) => {
-            begun(id);
-            done();
-          });
-          fastify.get('/stream', { config: { public: true } }, (_request, reply) => {
-            reply.hijack();
-            reply.raw.writeHead(200, { 'Content-Length': '10' });
-            reply.raw.write('first');
-            finishStream = () => reply.raw.end('-last');
-          });
-        },
-      },
-    );
-  });
-  afterAll(() => app.close());
-
   const sent = async (...parts: string[]): Promise<RawConnection> => {
     const raw = await RawConnection.open(app.url);
     for (const part of parts) raw.write(part);
@@ -137,6 +136,7 @@ describe('a request that the HTTP parser or the framing check rejects', () => {
     expect(await raw.response()).toMatchObject({ status: 200, text: 'first-last' });
     expect(await raw.response()).toMatchObject({ status: 400 });
     expect(await raw.end()).toEqual({ state: 'closed', rest: '' });
+    raw.destroy();
   });
 
   it('a client that closes its side after the request gets its responses', async () => {
@@ -145,6 +145,7 @@ describe('a request that the HTTP parser or the framing check rejects', () => {
     expect(await raw.response()).toMatchObject({ status: 200, text: '[]' });
     expect(await raw.response()).toMatchObject({ status: 200 });
     expect(await raw.end()).toEqual({ state: 'closed', rest: '' });
+    raw.destroy();
   });
 
   it('400 for a client that closes its side before the end of a request', async () => {
@@ -156,17 +157,12 @@ describe('a request that the HTTP parser or the framing check rejects', () => {
       raw.socket.end(bytes);
       expect(await raw.response()).toMatchObject({ status: 400 });
       expect(await raw.end()).toEqual({ state: 'closed', rest: '' });
+      raw.destroy();
     }
   });
 });
 
 describe('a rejection during an upload', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  afterAll(() => app.close());
-
   const connectionCount = (): Promise<number> => {
     const server = app.nest.getHttpServer();
     return promisify(server.getConnections.bind(server))();

@@ -1,16 +1,12 @@
 import * as fc from 'fast-check';
 import type { TestApp } from '../support/app';
 import { framing } from './raw/framing.rows';
-import { headers } from './raw/headers.rows';
-import { pipelines } from './raw/pipelines.rows';
-import { requestLines } from './raw/request-line.rows';
-import { slow } from './raw/slow.rows';
-import { targets } from './raw/targets.rows';
+import { headers, requestLines, targets } from './raw/head.rows';
+import { pipelines, slow } from './raw/pipelines.rows';
 import { contentTypes, texts } from './raw/text.rows';
 import { itOnTerminal, MAX_START_MS, running, runOnTerminal } from '../support/service';
 import { until } from '../support/until';
-import { RawConnection } from './support/raw';
-import { runOut } from './support/run-out';
+import { RawConnection, runOut } from './support/raw';
 import {
   expectCommonHeaders,
   expectErrorBody,
@@ -83,11 +79,13 @@ async function expectNoFailure({ url }: TestApp, bytes: Buffer): Promise<void> {
   raw.destroy();
 }
 
+/** For the whole file; test/support/app closes its service. */
+let runner: RowRunner;
+beforeAll(async () => {
+  runner = await RowRunner.start();
+});
+
 describe('raw bytes over TCP: only acknowledged animals are stored, no request fails, and the service still responds', () => {
-  let runner: RowRunner;
-  beforeAll(async () => {
-    runner = await RowRunner.start();
-  });
   afterAll(async () => {
     const [{ count } = { count: '' }] = await runner.app.database.query<{ count: string }>(
       'SELECT count(*) FROM pets',
@@ -100,7 +98,6 @@ describe('raw bytes over TCP: only acknowledged animals are stored, no request f
     );
     await runner.run(['a read', get(), '200', 'open']);
     await runner.run(['a write', post(PET), '201', 'open']);
-    await runner.app.close();
   });
 
   describe.each(TOPICS)('%s', (_topic, rows) => {
@@ -115,20 +112,18 @@ describe('raw bytes over TCP: only acknowledged animals are stored, no request f
 
 describe('requests with changed bytes', () => {
   it(`get no 5xx, and the promised headers, in ${RUNS} runs`, async () => {
-    const { app } = await RowRunner.start();
+    const { app } = runner;
     const seeds = seedsWith(await app.unlimitedKey());
     const mutated = fc.constantFrom(...seeds).chain((seed) => mutationOf(Buffer.from(seed)));
     await fc.assert(
       fc.asyncProperty(mutated, (bytes) => expectNoFailure(app, bytes)),
       { numRuns: RUNS },
     );
-    await app.close();
   });
 });
 
 describe('bytes that never arrive whole', () => {
   it('408 request_timeout for each, after the responses to earlier requests', async () => {
-    const runner = await RowRunner.start();
     let waiting = slow.length;
     let restore = () => {};
     const beforeLate = () => {
@@ -141,7 +136,6 @@ describe('bytes that never arrive whole', () => {
     restore();
     expect(outcomes).toEqual(slow.map(([title]) => [title, 'passed']));
     await runner.run(['a read', get(), '200', 'open']);
-    await runner.app.close();
   });
 });
 
@@ -155,7 +149,6 @@ describe('a service on a terminal', () => {
   ];
 
   itOnTerminal('has a readable line for each of these requests, and none ends it', async () => {
-    const runner = await RowRunner.start();
     const service = await running(
       runOnTerminal({
         DATABASE_URL: runner.app.database.directUrl,
@@ -175,6 +168,5 @@ describe('a service on a terminal', () => {
     expect(service.output()).not.toContain(ESCAPE);
     service.child.stdin!.write('\x03');
     expect(await service.ended).toBe(0);
-    await runner.app.close();
   });
 });

@@ -1,4 +1,6 @@
+import type { Server } from 'node:http';
 import { connect, type Socket } from 'node:net';
+import type { TestApp } from '../../support/app';
 
 /** The longest wait for a response or for the end of a connection; only a hanging service reaches it. */
 const MAX_WAIT_MS = 60_000;
@@ -102,4 +104,16 @@ function parseResponse(bytes: Buffer, isHead: boolean): { response: RawResponse;
   const stop = end + 4 + length;
   if (bytes.length < stop) return undefined;
   return { response: { status, headers, text: bytes.subarray(end + 4, stop).toString() }, bytes: stop };
+}
+
+/**
+ * Lets the time of all requests run out that have not arrived whole. So the machine may be slow before that.
+ *
+ * @returns gives later requests their time again
+ */
+export function runOut({ nest }: Pick<TestApp, 'nest'>): () => void {
+  const server: Server = nest.getHttpServer();
+  const { headersTimeout, requestTimeout } = server;
+  Object.assign(server, { headersTimeout: 1, requestTimeout: 1 });
+  return () => void Object.assign(server, { headersTimeout, requestTimeout });
 }
