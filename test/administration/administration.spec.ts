@@ -19,10 +19,11 @@ describe('administration over HTTP', () => {
   const pass = (seconds = 5) => app.clock.advance({ seconds });
   /** Creates an account and a key by HTTP. */
   async function newKey(body: object = {}, account: object = {}) {
-    const { name } = (await app.post('/v1/accounts', { name: `acme ${randomUUID()}`, ...account })).json;
+    const { json, headers } = await app.post('/v1/accounts', { name: `acme ${randomUUID()}`, ...account });
+    const { name } = json;
     const path = `/v1/accounts/${encodeURIComponent(name)}`;
     const created = await app.post(`${path}/keys`, body);
-    expect(created.status).toBe(201);
+    expect([headers.location, created.headers.location]).toEqual([path, `/v1/keys/${created.json.id}`]);
     return { name: name as string, path, id: created.json.id as string, key: created.json.key as string };
   }
   const auditOf = async (account: string) =>

@@ -197,6 +197,20 @@ describe('an Idempotency-Key', () => {
     expectReplay(await post('/v1/store/orders', key, { petId }), first);
   });
 
+  it.each([
+    ['/v1/pets', aNewPet({ name: 'rolled back' })],
+    ['/v1/pets/batch', { items: [aNewPet({ name: 'rolled back' })] }],
+  ])('is stored in the transaction of the animals that POST %s creates', async (path, body) => {
+    await app.database.query(
+      `ALTER TABLE idempotency_keys ADD CONSTRAINT failing
+       FOREIGN KEY (status) REFERENCES nothing DEFERRABLE INITIALLY DEFERRED NOT VALID`,
+    );
+    const failed = await post(path, newKey(), body);
+    await app.database.query('ALTER TABLE idempotency_keys DROP CONSTRAINT failing');
+    expectError(failed, 500, 'internal_error');
+    expect(await countOf('rolled back')).toBe(0);
+  });
+
   it('is the same bare and quoted', async () => {
     const long = 'x'.repeat(255);
     const forms = {
