@@ -58,37 +58,26 @@ describe('bearer authentication', () => {
     for (const header of ['Bearer x', 'Bearer bearerx']) expect(await messageOf(header)).toMatch(/not valid/);
   });
 
-  it('401 invalid_api_key for two Authorization headers, even of the same key, or with an empty one', async () => {
-    for (const other of [`Bearer ${app.key}`, 'Basic x', '']) {
-      for (const pair of [
-        [`Bearer ${app.key}`, other],
-        [other, `Bearer ${app.key}`],
-      ]) {
-        const lines = pair.map((value) => `Authorization: ${value}\r\n`).join('');
-        const response = await sendRaw(
-          app.url,
-          `GET /v1/pets HTTP/1.1\r\nHost: x\r\n${lines}Connection: close\r\n\r\n`,
-        );
-        expect(response).toMatch(/^HTTP\/1\.1 401 /);
-        expect(response).toContain('"code":"invalid_api_key"');
-      }
-    }
-  });
-
-  it('401 invalid_api_key for a second Authorization header after 190 others, or a no-break space; 431 after 2,100', async () => {
-    const others = (length: number) => Array.from({ length }, (_, at) => `a${at}:\r\n`).join('');
-    const second = (count: number) =>
-      `Authorization: Bearer ${app.key}\r\n${others(count)}Authorization: Basic x\r\n`;
-    for (const [lines, code] of [
-      [second(190), 'invalid_api_key'],
-      [second(2_100), 'headers_too_large'],
-      [`Authorization: Bearer \u00a0${app.key}\r\n`, 'invalid_api_key'],
-    ] as const) {
-      const response = await sendRaw(
-        app.url,
-        Buffer.from(`GET /v1/pets HTTP/1.1\r\nHost: x\r\n${lines}Connection: close\r\n\r\n`, 'latin1'),
-      );
-      expect(response).toContain(`"code":"${code}"`);
+  it('401 invalid_api_key for two Authorization headers, also of the same key, an empty one, or after 190 others; 431 after 2,100', async () => {
+    const own = `Bearer ${app.key}`;
+    const pairs = [own, 'Basic x', ''].flatMap((other) => [
+      [own, other],
+      [other, own],
+    ]);
+    const linesOf = (values: readonly string[], between = 0) => {
+      const others = Array.from({ length: between }, (_, at) => `a${at}:\r\n`).join('');
+      return values.map((value) => `Authorization: ${value}\r\n`).join(others);
+    };
+    const rows: [lines: string, status: number, code: string][] = [
+      ...pairs.map((pair) => [linesOf(pair), 401, 'invalid_api_key'] as [string, number, string]),
+      [linesOf([own, 'Basic x'], 190), 401, 'invalid_api_key'],
+      [linesOf([own, 'Basic x'], 2_100), 431, 'headers_too_large'],
+      [linesOf([`Bearer \u00a0${app.key}`]), 401, 'invalid_api_key'],
+    ];
+    for (const [lines, status, code] of rows) {
+      const request = `GET /v1/pets HTTP/1.1\r\nHost: x\r\n${lines}Connection: close\r\n\r\n`;
+      const response = await sendRaw(app.url, Buffer.from(request, 'latin1'));
+      expect(response).toMatch(new RegExp(`^HTTP/1\\.1 ${status} [^]*"code":"${code}"`));
     }
   });
 

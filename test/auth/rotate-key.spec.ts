@@ -9,7 +9,7 @@ import { until } from '../support/until';
 
 const DAY = 86_400;
 
-/** What happens to a key, with the statuses or codes of its secrets, the oldest first. All numbers are in seconds. */
+/** Steps of a key, and the statuses or codes of its secrets after them, the oldest first. Numbers are seconds. */
 const HISTORIES: [promise: string, history: string][] = [
   [
     'an old secret works until its grace period ends',
