@@ -24,7 +24,7 @@ import { expectError } from '../support/expect-error';
 
 const TOO_LARGE = { name: 'FastifyError', code: 'FST_REQ_FILE_TOO_LARGE', statusCode: 413 };
 
-/** What handlers throw, with its response. */
+/** Values that handlers throw, with their responses. */
 const EXPECTED: readonly (readonly [thrown: unknown, status: number, code: string, message: string])[] = [
   [new UnauthorizedException(), 401, 'unauthorized', 'Unauthorized'],
   [new HttpException('Not here.', 451), 451, 'unavailable_for_legal_reasons', 'Not here.'],
@@ -51,7 +51,7 @@ const EXPECTED: readonly (readonly [thrown: unknown, status: number, code: strin
   ],
 ];
 
-/** What handlers throw by mistake, with a part of its log line. */
+/** Values that handlers throw by mistake, with a part of the log line. */
 const UNEXPECTED: readonly (readonly [thrown: unknown, logged: string])[] = [
   [new HttpException('Not today.', 501), 'Not today.'],
   [new HttpException('Look there.', 302), 'Look there.'],
