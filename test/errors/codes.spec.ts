@@ -61,7 +61,6 @@ const after =
     await app.database.query(statement, [id]);
     return ask(app, key);
   };
-const NOTHING = 'SELECT $1::text';
 const OPEN_ORDERS = `INSERT INTO store_orders (account_id, pet_id, status, placed_at)
   SELECT account_id, account_id * 10000 + n, 'placed', now() FROM api_keys, generate_series(1, 1000) AS n WHERE api_keys.id = $1`;
 
@@ -160,10 +159,11 @@ const ROWS: readonly Row[] = [
   [
     404,
     'event_not_found',
-    after(NOTHING, async (app, key) => {
+    async (app) => {
+      const { key } = await app.createKey();
       const { id } = (await app.post('/v1/webhooks', WEBHOOK, { key })).json;
       return app.post(`/v1/webhooks/${id}/deliveries/9999/resend`, undefined, { key });
-    }),
+    },
   ],
   [409, 'secret_already_shown', sends(NEW_WEBHOOK, NEW_WEBHOOK)],
   [
@@ -235,7 +235,6 @@ describe('the Error body', () => {
 
   it.each<[string, number, string, object]>([
     ['/v1/pets/9999', 404, 'pet_not_found', {}],
-    ['/v1/pets?limit=0', 400, 'validation_failed', { prefer: 'handling=strict' }],
     ['/v1/pets', 401, 'invalid_api_key', { authorization: 'Bearer x' }],
     ['/v1/pets', 417, 'expectation_failed', { expect: 'x' }],
     ['/nothing', 404, 'route_not_found', {}],

@@ -132,7 +132,6 @@ const ROWS: readonly Row[] = [
   ['updateKey', '{}', `${AT_LEAST_ONE} label, expiresAt, scopes, addresses.`],
   ['rotateKey rotateWebhook', { graceSeconds: -1 }, 'graceSeconds must be a whole number from 0 to '],
   ...queries('getUsage', ['from=2026-02-30', 'from=2026-11-1'], 'from must be a date such as 2026-11-21.'),
-  ...queries('getUsage', ['from=2026-11-20&from=2026-11-21'], 'from must be given only once.'),
   ...queries('getUsage', ['to=yesterday'], 'to must be a date such as 2026-11-21.'),
   ...queries('getUsage', ['from=2026-11-02&to=2026-11-01', 'from=2025-01-01&to=2026-02-05'], RANGE),
 ];

@@ -200,9 +200,8 @@ describe('a service with DTOs of a team', () => {
     );
 
     it('works with @Transform, @Expose, exceptions and asynchronous validators', async () => {
-      const sent = { first_name: 'Ada', last_name: 'King', fullName: '', trimmed: ' x ', place: 7 };
-      const { json } = await post('/converted', sent);
-      expect(json).toEqual({ firstName: 'Ada', fullName: 'Ada King', trimmed: 'x', place: 7 });
+      const { json } = await post('/converted', { first_name: 'Ada', trimmed: ' x ', place: 7 });
+      expect(json).toEqual({ firstName: 'Ada', trimmed: 'x', place: 7 });
       expect((await post('/converted', { place: 8 })).json.message).toBe('place must be free.');
       const gone = { code: 'gone', message: 'Banned since March.', status: 410 };
       expect((await post('/converted', { banned: 'Rex' })).json).toEqual(gone);

@@ -117,11 +117,6 @@ class Converted {
   @IsString()
   readonly firstName?: string;
 
-  @IsOptional()
-  @Transform(({ obj }: { obj: Record<string, string> }) => `${obj['first_name']} ${obj['last_name']}`)
-  @IsString()
-  readonly fullName?: string;
-
   @ValidateIf(({ size }: Converted) => size?.unit.isKnown ?? false)
   @IsObject()
   readonly size?: { readonly unit: { readonly isKnown: boolean } };
