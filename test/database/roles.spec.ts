@@ -1,6 +1,7 @@
 import { APP_ROLE } from '../../src/embedded-postgres/data-folder';
 import { migrate } from '../../src/platform/database/migrate';
-import { type OwnServer, query, startOwnServer } from '../failure/support/own-server';
+import { once as query } from '../support/once';
+import { type OwnServer, startOwnServer } from '../failure/support/own-server';
 import { emptyPool, poolOf } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase, END_OTHER_SESSIONS, type TestDatabase } from '../support/database';

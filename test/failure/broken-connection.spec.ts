@@ -1,23 +1,18 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmdirSync, rmSync } from 'node:fs';
-import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
-import { send } from '../support/http';
 import { describeWhen } from '../support/it-when';
-import { MAX_START_MS, runMain, running } from '../support/service';
 import { rejectionOf } from '../support/start';
 import { type CuttingProxy, startCuttingProxy } from './support/cutting-proxy';
-import { createTwo, expectOutage, expectRecovery, expectUnavailable } from './support/expect-unavailable';
+import { createTwo, expectOutage, expectRecovery } from './support/expect-unavailable';
 import { emptyPool } from './support/pool';
 
 const hasOpenssl = spawnSync('openssl', ['version']).status === 0;
 const ADDRESS = '127.0.0.1';
 const NEW_KEY = 'req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=test';
-
-jest.setTimeout(3 * MAX_START_MS);
 
 /** Makes a certificate authority in a folder of its own. */
 function createAuthority() {
@@ -104,23 +99,4 @@ describeWhen(hasOpenssl, 'openssl is not installed')('a connection to PostgreSQL
       emitted.mockRestore();
     },
   );
-
-  it('is 503 without a free file descriptor; with one the service works again, and stops', async () => {
-    const service = await running(runMain({ DATABASE_URL: url }));
-    const pid = String(service.child.pid);
-    const key = app.key;
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    const get = (path: string) => send(service.url, 'GET', path, { key, agent });
-    expect((await get('/v1/pets')).status).toBe(200);
-    // No file descriptor above it can be opened. Those below it are open since the start.
-    const limit = (files: number) => spawnSync('prlimit', ['--pid', pid, `--nofile=${files}:`]);
-    expect(limit(10).status).toBe(0);
-    proxy.end();
-    for (let round = 0; round < 5; round += 1) expectUnavailable(await get(`/v1/pets/${round}`));
-    limit(1_000);
-    expect((await get('/v1/pets')).status).toBe(200);
-    agent.destroy();
-    service.child.kill('SIGTERM');
-    expect(await service.ended).toBe(0);
-  });
 });

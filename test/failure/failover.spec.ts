@@ -8,7 +8,7 @@ import { MAX_START_MS } from '../support/service';
 import { until } from '../support/until';
 import { createWebhook, type Receiver, startReceiver } from '../webhooks/support/receivers';
 import { expectUnavailable } from './support/expect-unavailable';
-import { query } from './support/own-server';
+import { once as query } from '../support/once';
 import { describeWithPair, type Pair, startPair } from './support/pair';
 import { emptyPool } from './support/pool';
 

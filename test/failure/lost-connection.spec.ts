@@ -9,7 +9,7 @@ import { holdMeasuredTime, holdTimers, pass } from '../support/timers';
 import { until } from '../support/until';
 import { startCuttingProxy } from './support/cutting-proxy';
 import { expectAsStored, expectUnavailable, isOutcomeUnknown } from './support/expect-unavailable';
-import { query } from './support/own-server';
+import { once as query } from '../support/once';
 import { emptyPool, poolOf, untilShared } from './support/pool';
 
 /** Places in the handshake, in a statement and in its result. Alternately the connection ends by FIN and by RST. */

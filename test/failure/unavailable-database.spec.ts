@@ -1,16 +1,15 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { APP_ROLE } from '../../src/embedded-postgres/data-folder';
-import { migrate } from '../../src/platform/database/migrate';
-import { userMessage } from '../../src/app/user-message';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE, SERVICE_ROLE_VARIABLE } from '../support/database-urls';
 import { aNewPet } from '../support/factories';
-import { schemaConfig } from '../support/schema-config';
+import { rejectionOf } from '../support/start';
 import { holdTimers, passUntil, passWhile } from '../support/timers';
 import { until } from '../support/until';
 import { createTwo, expectOutage, expectRecovery, expectUnavailable } from './support/expect-unavailable';
-import { type OwnServer, query, startOwnServer } from './support/own-server';
+import { once as query } from '../support/once';
+import { type OwnServer, startOwnServer } from './support/own-server';
 import { poolOf } from './support/pool';
 
 const POOL_SIZE = 4;
@@ -89,20 +88,17 @@ describe('while PostgreSQL is unavailable', () => {
   });
 
   it('the start explains in one sentence that the password is wrong or missing', async () => {
-    const [{ hba_file: file } = { hba_file: '' }] = await query<{ hba_file: string }>(
-      server.adminUrl(),
-      'SHOW hba_file',
-    );
+    const [found] = await query<{ hba_file: string }>(server.adminUrl(), 'SHOW hba_file');
+    const file = found!.hba_file;
     writeFileSync(file, `local all guarded scram-sha-256\n${readFileSync(file, 'utf8')}`);
     await query(server.adminUrl(), 'SELECT pg_reload_conf()');
     await query(server.adminUrl(), `CREATE ROLE guarded LOGIN PASSWORD 'right'`);
-    const url = new URL(server.url());
-    const failureWith = (password: string) => {
-      Object.assign(url, { username: 'guarded', password });
-      return migrate(schemaConfig(url.href)).then(() => 'no failure', userMessage);
+    const messageWith = (password: string) => {
+      const url = Object.assign(new URL(server.url()), { username: 'guarded', password });
+      return rejectionOf({ DATABASE_URL: url.href });
     };
-    expect(await failureWith('')).toMatch(/^The database asks for a password: /);
-    expect(await failureWith('wrong')).toMatch(/^The database rejected the password: /);
+    expect(await messageWith('')).toMatch(/^The database asks for a password: /);
+    expect(await messageWith('wrong')).toMatch(/^The database rejected the password: /);
   });
 
   it('frozen: the service stops without a confirmation of PostgreSQL', async () => {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';
-import { query } from '../failure/support/own-server';
+import { once as query } from '../support/once';
 import { hasPair, startPair } from '../failure/support/pair';
 import { send } from '../support/http';
 import { hasRedis, startRedis } from '../support/redis';

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type OwnServer, query, startOwnServer } from '../failure/support/own-server';
+import { once as query } from '../support/once';
+import { type OwnServer, startOwnServer } from '../failure/support/own-server';
 import { send } from '../support/http';
 import { until } from '../support/until';
 import { BuiltService } from './support/built-service';

@@ -64,7 +64,7 @@ export async function createDatabase(
     query: async <Row extends QueryResultRow>(text: string, parameters: unknown[] = []) =>
       (await client.query<Row>(text, parameters)).rows,
     truncate: (tables) => truncate(client, tables),
-    administer: (text) => once(urlOfDatabase(adminUrl, name), text),
+    administer: async (text) => void (await once(urlOfDatabase(adminUrl, name), text)),
     drop: async () => {
       await client.end().catch(() => undefined);
       await asAdmin(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`);

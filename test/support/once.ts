@@ -1,11 +1,12 @@
-import { Client } from 'pg';
+import { Client, type QueryResultRow } from 'pg';
 
 /** Runs one statement on a connection of its own. */
-export async function once(url: string, statement: string): Promise<void> {
+export async function once<Row extends QueryResultRow>(url: string, statement: string): Promise<Row[]> {
   const client = new Client({ connectionString: url });
+  client.on('error', () => undefined);
   await client.connect();
   try {
-    await client.query(statement);
+    return (await client.query<Row>(statement)).rows;
   } finally {
     await client.end();
   }

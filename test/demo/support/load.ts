@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type HttpResponse, send } from '../../support/http';
 import { isOutcomeUnknown } from '../../failure/support/expect-unavailable';
-import { query } from '../../failure/support/own-server';
+import { once as query } from '../../support/once';
 import { FeedReader, lostConnection, RebuiltTables, settle, tablesOf } from '../../long/support/event-feed';
 import { AnimalLedger } from '../../long/support/ledger';
 import { until } from '../../support/until';

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Client, type QueryResultRow } from 'pg';
 import { type EmbeddedServer, startEmbedded } from '../../../src/embedded-postgres';
 import { isRunning } from '../../support/is-running';
 import { dataFolder } from '../../support/service';
@@ -71,18 +70,6 @@ export async function startOwnServer({ durable = false } = {}): Promise<OwnServe
       folder.remove();
     },
   };
-}
-
-/** Runs one statement on a connection of its own. */
-export async function query<Row extends QueryResultRow>(url: string, text: string): Promise<Row[]> {
-  const client = new Client({ connectionString: url });
-  client.on('error', () => undefined);
-  await client.connect();
-  try {
-    return (await client.query<Row>(text)).rows;
-  } finally {
-    await client.end();
-  }
 }
 
 function postmasterOf(directory: string): number {

@@ -1,6 +1,6 @@
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { query } from '../../failure/support/own-server';
+import { once as query } from '../../support/once';
 import { send } from '../../support/http';
 import { linksOf } from '../../support/links';
 import { until } from '../../support/until';
