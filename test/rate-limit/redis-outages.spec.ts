@@ -40,11 +40,6 @@ describeWithRedis('two instances while Redis fails', () => {
   it.each<[string, begin: () => unknown, end: () => unknown]>([
     ['killed', () => redis.kill(), () => redis.start()],
     ['frozen', () => redis.freeze(), () => redis.thaw()],
-    [
-      'read-only',
-      () => redis.command('REPLICAOF', '127.0.0.1', 1),
-      () => redis.command('REPLICAOF', 'NO', 'ONE'),
-    ],
   ])(
     'fail no request if it is %s, admit at most the limit each, and share again',
     async (_name, begin, end) => {
