@@ -1,17 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client } from 'pg';
-import { backupDatabase } from '../../src/cli/backup/backup-database';
 import { migrate } from '../../src/platform/database/migrate';
 import { createDatabase } from '../support/database';
 import { untilWaiting } from '../support/lock-waits';
 import { holdTimers, pass } from '../support/timers';
+import { backup, backupFolder } from './support/backups';
 import { configWith, extensionOf, migrationOf } from './support/extensions';
 
 const Locks = migrationOf('Locks1795300000008', 'LOCK TABLE pets', '');
-const folder = mkdtempSync(join(tmpdir(), 'animal-store-waits-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = backupFolder();
+afterAll(() => folder.remove());
 
 it.each<[what: string, sentence: string, run: (url: string) => Promise<unknown>]>([
   [
@@ -19,11 +16,7 @@ it.each<[what: string, sentence: string, run: (url: string) => Promise<unknown>]
     `the migration ${Locks.name}, which takes long or waits for a transaction that uses its tables`,
     (url) => migrate(configWith(url, extensionOf('locks', Locks))),
   ],
-  [
-    'a backup',
-    'a transaction that has locked a table',
-    (url) => backupDatabase(url, { path: join(folder, 'a.backup'), isReplacing: false, program: '1' }),
-  ],
+  ['a backup', 'a transaction that has locked a table', (url) => backup({ url }, folder.file('a'))],
 ])('%s that waits for a transaction says so every 5 s', async (_what, sentence, run) => {
   const database = await createDatabase();
   const other = new Client({ connectionString: database.directUrl });
