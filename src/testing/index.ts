@@ -1,6 +1,6 @@
 /** The public API of `animal-store/testing`: docs/extending.md. */
 
-export { startTestServer, type TestDatabase, type TestServer } from '../embedded-postgres';
+export { startTestServer, type TestDatabase, type TestServer } from './test-server';
 export { brokenPromises } from './broken-promises';
 export type { TestRequest, TestResponse } from './http-client';
 export {

@@ -2,7 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiKeysService, type Plan, type PlanChoice } from '../accounts';
 import { createStore } from '../app/store';
 import { buildService, type GivenConfig } from '../app/build';
-import { startTestServer, type TestDatabase, type TestServer } from '../embedded-postgres';
+import { startTestServer, type TestDatabase, type TestServer } from './test-server';
 import { readConfig } from '../platform/config/config';
 import type { ExtensionModule } from '../platform/extension/extension';
 import { Clock } from '../platform/runtime/clock';

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Client } from 'pg';
-import { startEmbedded } from './embedded-server';
+import { startEmbedded } from '../embedded-postgres';
+import { openConnection } from '../platform/database/data-source';
 
 /** A database for one store or one check. */
 export interface TestDatabase {
@@ -22,8 +22,7 @@ export async function startTestServer(): Promise<TestServer> {
   const dataDir = await mkdtemp(join(tmpdir(), 'animal-store-testing-'));
   const server = await startEmbedded({ dataDir, durable: false });
   const run = async (statement: string): Promise<void> => {
-    const client = new Client({ connectionString: server.url() });
-    await client.connect();
+    const client = await openConnection(server.url());
     try {
       await client.query(statement);
     } finally {
