@@ -23,7 +23,7 @@ describe('the counts of getUsage', () => {
     app = await startApp({}, { database: { ...database, url: proxy.through(database.url) } });
     await request();
     proxy.loseResponseTo('key_usage_insert');
-    await expect(app.runDueWork()).rejects.toThrow();
+    await expect(app.runDueWork()).rejects.toThrow('Connection terminated');
     expect([logged('fails'), logged('works')]).toEqual([1, 0]);
     await request();
     await app.runDueWork();
