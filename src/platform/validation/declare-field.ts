@@ -42,9 +42,6 @@ interface Field extends Rule {
 
 type Fields = ReadonlyMap<string, Field>;
 
-/** Marks a member of a schema that is not part of the entity tag. */
-export const UNTAGGED = 'x-untagged';
-
 /** The metadata of a prototype: the fields of its class and of its base classes. */
 const FIELDS = Symbol('fields');
 /** The metadata of a class. No subclass inherits it. */
@@ -55,20 +52,13 @@ const QUICK = Symbol('quick fields');
 
 /** Declares a field once: its validation, its schema in the document, and so the output of the serializer. */
 export function declareField(facts: FieldFacts, value: Rule): PropertyDecorator {
-  const { optional, nullable, untagged, description, example, default: preset } = facts;
+  const { optional, nullable, description, example, default: preset } = facts;
   const { schema, isValid, rule, fromText, fromJson } = value;
   const isLeftOut = (given: unknown): boolean =>
     (given === undefined && optional === true) || (given === null && nullable === true);
   const document = optional ? ApiPropertyOptional : ApiProperty;
   return applyDecorators(
-    document(
-      Object.assign(nullable ? { nullable } : {}, schema, {
-        default: preset,
-        description,
-        example,
-        ...(untagged && { [UNTAGGED]: true }),
-      }),
-    ),
+    document(Object.assign(nullable ? { nullable } : {}, schema, { default: preset, description, example })),
     (target: object, field: string | symbol) => {
       const known = fieldsOf(target);
       const own = { ...value, facts, isValid: (given: unknown) => isLeftOut(given) || isValid(given) };
