@@ -73,7 +73,10 @@ let server: OwnServer;
 beforeAll(async () => {
   // Some roles of this file have settings or rights in each database of their server.
   server = await startOwnServer();
-  process.env[ADMIN_URL_VARIABLE] = server.adminUrl();
+  const adminUrl = new URL(server.adminUrl());
+  // An embedded server sets DateStyle here.
+  adminUrl.searchParams.delete('options');
+  process.env[ADMIN_URL_VARIABLE] = adminUrl.href;
   process.env[SERVICE_ROLE_VARIABLE] = APP_ROLE;
 });
 afterAll(() => server.remove());
