@@ -20,8 +20,8 @@ import { until } from '../support/until';
 const PER_MINUTE = 60;
 const PARALLEL = 200;
 
-/** A program of a worker keeps its output open. */
-const CHILD = `require('node:child_process').spawn('tail', ['-f', '/dev/null', '--pid', String(process.ppid)], { stdio: ['ignore', 'inherit', 'ignore'] }).unref();`;
+/** A program of a worker keeps its output open, and ends up to two seconds after it. */
+const CHILD = `require('node:child_process').spawn('tail', ['-f', '/dev/null', '-s', '2', '--pid', String(process.pid)], { stdio: ['ignore', 'inherit', 'ignore'] }).unref();`;
 
 /** This process is the primary one. The specs follow each other on one service: each worker takes a second. */
 describe('WORKERS=2', () => {
