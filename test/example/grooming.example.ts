@@ -90,7 +90,7 @@ describe('examples/grooming, installed with the packed store in an empty folder,
 
     it('compiles in strict team packages, CommonJS and ES modules, that emit types', () => {
       const types = ['commonjs', 'module'];
-      const tokens = readFileSync(join(__dirname, '..', 'modules', 'support', 'tokens.extension.ts'), 'utf8');
+      const tokens = readFileSync(join(__dirname, 'support', 'tokens.extension.ts'), 'utf8');
       for (const type of types) {
         mkdirSync(join(folder, type));
         writeFileSync(join(folder, type, 'package.json'), JSON.stringify({ type }));
