@@ -36,14 +36,19 @@ const PAST_INCIDENTS: Step[][] = [
   [HOUR_MS, MINUTE_MS, HOUR_MS].map((windowMs) => [0, 'route', { perMinute: 9, windowMs }, 1]),
 ];
 
-/** Compares the stores, which share their counters, with the model. A clock that is set back is that of one of them. */
+/**
+ * Compares the stores, which share their counters, with the model. A clock that is set back is that of one of them, and so is
+ * a length that changes: an instance that knows the longer window takes it for one that Redis has lost, and keeps it.
+ */
 export async function expectModel(clock: TestClock, stores: readonly RateLimitStore[], numRuns: number) {
   let runs = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(STEP, { maxLength: 25 }), async (steps) => {
       runs += 1;
       clock.advance({ seconds: (NOON - clock.now()) / 1_000 });
-      const used = stores.slice(0, steps.some(([seconds]) => seconds < 0) ? 1 : 2);
+      const lengths = new Set(steps.flatMap(([, , { windowMs }]) => windowMs ?? []));
+      const isOfOne = lengths.size > 1 || steps.some(([seconds]) => seconds < 0);
+      const used = stores.slice(0, isOfOne ? 1 : 2);
       const models = new Map<string, Model>();
       let turn = 0;
       for (const [seconds, ownerName, limits, times] of steps) {
