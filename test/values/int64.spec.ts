@@ -19,7 +19,9 @@ const INT64 = fc.oneof(
 const SPELLED = INT64.chain((value) =>
   fc
     .constantFrom(
-      ...[`${value}`, `${value}.0`, `${value}.000e0`],
+      `${value}`,
+      `${value}.0`,
+      `${value}.000e0`,
       // JSON has no zero before another digit.
       ...(value === 0n ? ['0e-2'] : [`${value}0E-1`, `${value}00e-2`]),
     )
