@@ -17,10 +17,13 @@ export function emptyPool(app: Pick<TestApp, 'nest'>, end: () => unknown): Promi
   });
 }
 
-/** Reads until a read shares a connection: then it needs none of the pool. Needs `holdMeasuredTime`. */
+/**
+ * Reads until a read shares a connection: then it needs none of the pool. Needs `holdMeasuredTime`. The time passes once: a
+ * connection that is being opened would reach its limit.
+ */
 export function untilShared(app: Pick<TestApp, 'nest'>, read: () => Promise<unknown>): Promise<void> {
+  pass({ seconds: 1 });
   return until(async () => {
-    pass({ seconds: 1 });
     const acquired = jest.fn();
     const pool = poolOf(app).on('acquire', acquired);
     await read();
