@@ -1,5 +1,3 @@
-const { availableParallelism } = require('node:os');
-
 // `npm test` gives jest and its workers 32 MiB for young objects: with the default, collections take 6 % of its time.
 //
 // Projects: `test` (npm test), `quick` (npm run test:quick), `long` (npm run test:long: crashes and durations, against
@@ -46,9 +44,9 @@ const withServer = {
 };
 
 module.exports = {
-  // Specs wait for databases, timers and other programs, so a worker for each core leaves a part of it idle. Each further
-  // one loads the service again.
-  maxWorkers: 1 + availableParallelism(),
+  // jest leaves a core for its own process, which waits most of the time. More workers than cores load the service again,
+  // and are not faster.
+  maxWorkers: '100%',
   // A guard against hanging, not a promise of speed.
   testTimeout: 300_000,
   coverageProvider: 'babel',
