@@ -202,7 +202,7 @@ export class ApiKeysService {
     const expiresAt = request.expiresAt ?? null;
     const stored = storedFormOf(secret, prefix);
     const lists = {
-      scopes: [...new Set(scopes)],
+      scopes,
       addresses: await this.keys.normalAddresses(addresses, manager),
     };
     const key = { accountId: account.id, ...stored, ...lists, label, expiresAt };

@@ -20,7 +20,7 @@ const OUTPUTS: readonly (readonly [command: string, output: unknown, status?: 1]
   [`${NUMBERED} 6 --per-day 50`, HAS_PLAN, 1],
   ['keys create --account acme --plan business --json', HAS_PLAN, 1],
   ['accounts set-plan acme --plan pro --json', { account: 'acme', plan: 'pro', ...PRO }],
-  ['keys set-scopes ID --scopes pets:read --json', { id: 'ID', scopes: ['pets:read'] }],
+  ['keys set-scopes ID --scopes pets:read,pets:read --json', { id: 'ID', scopes: ['pets:read'] }],
   ['keys set-addresses ID --addresses 1.2.3.4 --json', { id: 'ID', addresses: ['1.2.3.4'] }],
   ['keys unban ID', 'Ban of ID lifted; takes effect within 5 s.\n'],
   ['keys unban ID', 'The key ID is not banned.\n'],
