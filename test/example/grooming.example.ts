@@ -133,7 +133,6 @@ describe('examples/grooming, installed with the packed store in an empty folder,
     it.each([
       ['20', 'npm', []],
       ['22', 'yarn', ['@yarnpkg/cli-dist@4']],
-      ['24', 'npm', []],
       ['26', 'pnpm', ['pnpm@10']],
     ])('writes a package that passes its tests on Node.js %s with %s', (line, command, managers) => {
       const written = join(folder, 'pet-lab');

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { cpSync, mkdtempSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -7,10 +7,14 @@ const ROOT = join(__dirname, '..', '..', '..');
 const EXAMPLE = join(ROOT, 'examples', 'grooming');
 const MAX_START_MS = 180_000;
 
-/** Packs the store, and installs the package in a copy of the example. @returns the folder of the copy */
+/** Packs a copy of the store, and installs the package in a copy of the example. @returns the folder of the latter */
 export function installExample(): string {
   const folder = copyPackage(EXAMPLE, mkdtempSync(join(tmpdir(), 'grooming-')));
-  const packed = npm(ROOT, 'run', '-s', 'pack', '--', '--silent', '--pack-destination', folder);
+  // Packing builds dist, from which other programs may run.
+  const store = copyPackage(ROOT, mkdtempSync(join(tmpdir(), 'animal-store-')));
+  symlinkSync(join(ROOT, 'node_modules'), join(store, 'node_modules'));
+  const packed = npm(store, 'run', '-s', 'pack', '--', '--silent', '--pack-destination', folder);
+  rmSync(store, { recursive: true });
   const archive = `./${packed.trim().split('\n').at(-1)}`;
   npm(folder, 'install', '--prefer-offline', '--no-audit', '--no-fund', archive);
   return folder;
@@ -18,7 +22,10 @@ export function installExample(): string {
 
 /** Copies what a package has in version control. @returns the copy */
 export function copyPackage(from: string, to: string): string {
-  cpSync(from, to, { recursive: true, filter: (path) => !/[/](node_modules|dist|[.]data)$/.test(path) });
+  cpSync(from, to, {
+    recursive: true,
+    filter: (path) => !/[/](node_modules|dist|[.]data|[.]git)$/.test(path),
+  });
   return to;
 }
 
