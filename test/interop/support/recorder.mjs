@@ -12,11 +12,8 @@ export async function startRecorder(target) {
     const onward = request(new URL(incoming.url, target), { method, headers }, (answer) => {
       const recorded = {
         at,
-        path: incoming.url,
-        answeredAt: performance.now(),
         ifNoneMatch: headers['if-none-match'],
         status: answer.statusCode,
-        retryAfter: answer.headers['retry-after'],
         bytes: 0,
       };
       answers.push(recorded);

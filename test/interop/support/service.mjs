@@ -40,7 +40,6 @@ export async function startService(settings = {}) {
 
 /** A Free key has 60 requests a minute. */
 export const FREE = ['--plan', 'free'];
-export const FREE_PER_MINUTE = 60;
 
 /** Every scope. */
 export const STAFF = [

@@ -31,8 +31,8 @@ export async function startPageServer() {
   };
 }
 
-/** Bundles scenarios.mjs with the client, or with the client of that path, as a script that sets `scenarios`. */
-export async function bundleScenarios(client) {
+/** Bundles scenarios.mjs with the client, as a script that sets `scenarios`. */
+async function bundleScenarios() {
   const { outputFiles } = await build({
     entryPoints: [join(import.meta.dirname, 'scenarios.mjs')],
     bundle: true,
@@ -42,17 +42,16 @@ export async function bundleScenarios(client) {
     // Playwright runs the script inside a function.
     footer: { js: 'globalThis.scenarios = scenarios;' },
     write: false,
-    alias: client === undefined ? {} : { 'animal-store-client': client },
   });
   return outputFiles[0].text;
 }
 
 /** Opens a page with the scenarios. `run` runs one of them in the page. */
-export async function openPage(address, script) {
+export async function openPage(address) {
   const resolve = `--host-resolver-rules=MAP ${HOST} 127.0.0.1`;
   const browser = await chromium.launch({ executablePath: findChromium(), args: [...FLAGS, resolve] });
   const page = await browser.newPage();
-  await page.addInitScript({ content: script ?? (await bundleScenarios()) });
+  await page.addInitScript({ content: await bundleScenarios() });
   await page.goto(address);
   const run = (name, ...args) =>
     page.evaluate(([scenario, values]) => globalThis.scenarios[scenario](...values), [name, args]);

@@ -114,15 +114,6 @@ export async function typedError(options) {
   };
 }
 
-/** Reads one page. @returns the retries that this took */
-export async function waitForAPage(options) {
-  const waits = [];
-  const onWait = ({ error, delayMs }) => waits.push({ code: error.code, delayMs });
-  const { pets } = open({ ...options, retry: { onWait } });
-  await firstPage(pets.list({ limit: 1 }));
-  return waits;
-}
-
 async function firstPage(list) {
   for await (const page of list.pages()) return page;
   return [];
