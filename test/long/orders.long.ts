@@ -1,22 +1,16 @@
-import { randomUUID } from 'node:crypto';
-import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'pg';
 import { startEmbedded } from '../../src/embedded-postgres';
-import { HELD_WITHOUT_ANIMAL, walkWithAnimals } from '../store-orders/support/animal-walks';
-import { type HttpResponse, type RequestOptions, send } from '../support/http';
 import { dataFolder } from '../support/service';
 import { until } from '../support/until';
 import { BuiltService } from './support/built-service';
 import { createKey } from './support/keys';
+import { postOnce } from './support/ledger';
 
 const ROUNDS = 10;
 const CLIENTS = 8;
 const MIN_LIFE_MS = 100;
 const MAX_LIFE_MS = 1_200;
-const RETRY_AFTER_MS = 50;
-const WALKS = { numRuns: 200, maxSteps: 14 };
-const STAFF = ['pets:read', 'pets:manage', 'orders:manage'];
 
 jest.setTimeout(600_000);
 
@@ -31,8 +25,6 @@ describe('orders, with fsync on', () => {
   const environment = {
     DATA_DIR: folder.path,
     LOG_LEVEL: 'silent',
-    // No request of a walk may time out on a slow disk.
-    DATABASE_POOL_WAIT_MS: '60000',
     // A fast machine places more than the default between two SIGKILLs.
     ORDERS_MAX_OPEN_PER_ACCOUNT: '0',
   };
@@ -56,34 +48,21 @@ describe('orders, with fsync on', () => {
     }
   }
 
-  it(`and animals have responses that some order of the requests explains, in ${WALKS.numRuns} random walks of buyers and staff`, async () => {
-    const buyers = [];
-    for (const account of ['shop', 'zoo', 'farm'])
-      buyers.push({ account, isStaff: false, key: await createKey(environment, { account }) });
-    const staff = [];
-    for (const account of ['the store', 'the store'])
-      staff.push({ account, isStaff: true, key: await createKey(environment, { account, scopes: STAFF }) });
-    const counts = await walkWithAnimals({ url: service.url, buyers, staff }, WALKS);
-    process.stdout.write(`animals: ${WALKS.numRuns} walks, responses by status ${JSON.stringify(counts)}\n`);
-    expect(await rowsOf(HELD_WITHOUT_ANIMAL)).toEqual([]);
-  });
-
   it(`are created exactly once if clients retry with their Idempotency-Key after each of ${ROUNDS} SIGKILLs`, async () => {
     const key = await createKey(environment);
     const ended = new AbortController();
     const placedOrders: PlacedOrder[] = [];
-    const counts = { retries: 0, replays: 0 };
+    let replays = 0;
     const animals = await rowsOf<{ id: string }>(
       `INSERT INTO pets (name, category_id, status) SELECT 'animal', 1, 'available' FROM generate_series(1, 50000) RETURNING id`,
     );
     const clients = Array.from({ length: CLIENTS }, async () => {
       while (!ended.signal.aborted) {
         const petId = animals.pop()!.id;
-        const headers = { 'idempotency-key': randomUUID() };
-        const options = { key, headers, body: `{"petId":${petId}}` };
-        const response = await placed(() => service.url, options, counts);
-        if (response.headers['idempotent-replayed'] === 'true') counts.replays += 1;
-        placedOrders.push({ petId, orderId: /"id":(\d+)/.exec(response.text)![1]! });
+        const body = `{"petId":${petId}}`;
+        const { headers, json } = await postOnce(() => service.url, key, '/v1/store/orders', body);
+        if (headers['idempotent-replayed'] === 'true') replays += 1;
+        placedOrders.push({ petId, orderId: String(json.id ?? json.code) });
       }
     });
     for (let round = 0; round < ROUNDS; round += 1) {
@@ -99,29 +78,10 @@ describe('orders, with fsync on', () => {
        WHERE name = 'animal' AND pets.status = 'pending' AND store_orders.status = 'placed'`,
     );
     process.stdout.write(
-      `orders: ${ROUNDS} rounds, responded ${placedOrders.length}, stored ${stored.length}, retries ${counts.retries}, replays ${counts.replays}\n`,
+      `orders: ${ROUNDS} rounds, responded ${placedOrders.length}, stored ${stored.length}, replays ${replays}\n`,
     );
     const lines = (rows: PlacedOrder[]) => rows.map(({ petId, orderId }) => `${petId} ${orderId}`).sort();
     expect(lines(stored)).toEqual(lines(placedOrders));
     expect(new Set(placedOrders.map(({ petId }) => petId)).size).toBe(placedOrders.length);
   });
 });
-
-/** Repeats an order as long as the service is not there, or still works on it. */
-async function placed(
-  url: () => string,
-  options: RequestOptions,
-  counts: { retries: number },
-): Promise<HttpResponse> {
-  for (;;) {
-    // A new connection: the killed service has closed the earlier ones.
-    const asking = { ...options, agent: new Agent() };
-    const response = await send(url(), 'POST', '/v1/store/orders', asking).catch(() => undefined);
-    if (response?.status === 201) return response;
-    const isAgain =
-      response === undefined || response.status === 503 || response.json.code === 'idempotency_key_in_use';
-    if (!isAgain) throw new Error(`not placed: ${response.text}`);
-    counts.retries += 1;
-    await sleep(RETRY_AFTER_MS);
-  }
-}

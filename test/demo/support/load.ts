@@ -4,7 +4,7 @@ import { type HttpResponse, send } from '../../support/http';
 import { isOutcomeUnknown } from '../../failure/support/expect-unavailable';
 import { once as query } from '../../support/once';
 import { FeedReader, lostConnection, RebuiltTables, settle, tablesOf } from '../../long/support/event-feed';
-import { AnimalLedger } from '../../long/support/ledger';
+import { AnimalLedger, postOnce } from '../../long/support/ledger';
 import { until } from '../../support/until';
 import { type Receiver, startReceiver } from '../../webhooks/support/receivers';
 
@@ -140,7 +140,8 @@ export class Load {
   /** Creates an animal with one request. */
   private async create(): Promise<void> {
     const name = `once ${randomUUID()}`;
-    const response = await this.post('/v1/pets', { name, categoryId: 1 });
+    const options = { key: this.key, body: { name, categoryId: 1 } };
+    const response = await send(this.url(), 'POST', '/v1/pets', options).catch(lostConnection);
     const isUnknown = response === undefined || isOutcomeUnknown(response);
     this.animals.record(name, 'added', response?.status === 201 ? 'done' : isUnknown ? 'unknown' : 'failed');
     if (response?.status === 201) this.created.push(performance.now());
@@ -150,7 +151,7 @@ export class Load {
   /** Creates an animal, with the same Idempotency-Key until it is acknowledged. */
   private async createOnce(): Promise<void> {
     const name = `key ${randomUUID()}`;
-    const { json } = await this.repeat('/v1/pets', { name, categoryId: 1 });
+    const { json } = await this.postOnce('/v1/pets', { name, categoryId: 1 });
     this.animals.record(name, 'added', 'done');
     this.created.push(performance.now());
     this.unsold.push(json.id);
@@ -160,7 +161,7 @@ export class Load {
   private async sell(): Promise<void> {
     const petId = this.unsold.shift();
     if (petId === undefined) return;
-    const buyers = Array.from({ length: BUYERS }, () => this.repeat('/v1/store/orders', { petId }));
+    const buyers = Array.from({ length: BUYERS }, () => this.postOnce('/v1/store/orders', { petId }));
     const responses = await Promise.all(buyers);
     const isExpected = ({ status, json }: HttpResponse) =>
       status === 201 || json.code === 'pet_not_available';
@@ -170,20 +171,8 @@ export class Load {
     this.orders.set(petId, new Set(placed.map(({ json }) => json.id)));
   }
 
-  /** Repeats a request with one Idempotency-Key until it is acknowledged, or rejected for good. */
-  private async repeat(path: string, body: object): Promise<HttpResponse> {
-    const headers = { 'idempotency-key': randomUUID() };
-    for (;;) {
-      const response = await this.post(path, body, headers);
-      if (response && response.status !== 503 && response.json.code !== 'idempotency_key_in_use')
-        return response;
-      await sleep(RETRY_MS);
-    }
-  }
-
-  /** @returns undefined if the connection was lost; @throws Error for an undocumented response */
-  private post(path: string, body: object, headers = {}): Promise<HttpResponse | undefined> {
-    return send(this.url(), 'POST', path, { key: this.key, body, headers }).catch(lostConnection);
+  private postOnce(path: string, body: object): Promise<HttpResponse> {
+    return postOnce(() => this.url(), this.key, path, body);
   }
 
   private async probe(url: string): Promise<void> {

@@ -1,5 +1,11 @@
+import { randomUUID } from 'node:crypto';
+import { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isOutcomeUnknown } from '../../failure/support/expect-unavailable';
-import type { HttpResponse } from '../../support/http';
+import { type HttpResponse, type RequestOptions, send } from '../../support/http';
+import { lostConnection } from './event-feed';
+
+const RETRY_AFTER_MS = 50;
 
 /** Is part of the name of a changed animal. */
 const CHANGED = ', changed';
@@ -63,4 +69,22 @@ export async function outcomeOf(sent: Promise<HttpResponse>, success: number): P
   if (response.status === success) return 'done';
   if (response.status !== 503) throw new Error(`unexpected response: ${response.text}`);
   return isOutcomeUnknown(response) ? 'unknown' : 'failed';
+}
+
+/** Repeats a POST with one Idempotency-Key until it is acknowledged, or rejected for good. @param url of any instance */
+export async function postOnce(
+  url: () => string,
+  key: string,
+  path: string,
+  body: RequestOptions['body'],
+): Promise<HttpResponse> {
+  const headers = { 'idempotency-key': randomUUID() };
+  for (;;) {
+    // A new connection: a killed service has closed the earlier ones.
+    const options = { key, body, headers, agent: new Agent() };
+    const response = await send(url(), 'POST', path, options).catch(lostConnection);
+    const isFinal = response && response.status !== 503 && response.json.code !== 'idempotency_key_in_use';
+    if (isFinal) return response;
+    await sleep(RETRY_AFTER_MS);
+  }
 }
