@@ -110,6 +110,14 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
     },
   );
 
+  it('200 with the same response for the repetition of a change with the tag from before it', async () => {
+    const id = await newPet();
+    const headers = { 'if-match': (await get(id)).headers['etag']! };
+    const changed = await patch(id, { name: 'B' }, headers);
+    expect(await patch(id, { name: 'B' }, headers)).toMatchObject({ status: 200, text: changed.text });
+    expectError(await patch(id, { name: 'C' }, headers), 412, 'precondition_failed');
+  });
+
   it('204 also for the repetition of a removal with the tag of the last change, which a proxy has compressed', async () => {
     const id = await newPet();
     const tag = (await patch(id, { name: 'B' })).headers['etag']!.replace(/"$/, '-gzip"');

@@ -145,7 +145,9 @@ describe('orders as buyers and staff see and change them', () => {
       [app.key, placed.headers['etag'], placed.headers['location']!],
     ] as const) {
       const options = { key, headers: { 'if-match': tag! }, body: { status: 'cancelled' } };
-      expect((await app.send('PATCH', path, options)).status).toBe(200);
+      // The repetition has the tag from before the change.
+      for (let time = 0; time < 2; time += 1)
+        expect((await app.send('PATCH', path, options)).status).toBe(200);
     }
   });
 
