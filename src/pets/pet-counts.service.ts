@@ -1,35 +1,46 @@
 import { Injectable } from '@nestjs/common';
 import { CoalescedRead } from '../platform/database/coalesced-read';
+import { WAIT_TIMEOUT_MESSAGE } from '../platform/database/database-errors';
+import { Sql } from '../platform/database/sql';
 import { Page, type PageQuery, pageRequestOf } from '../platform/paging/page';
-import { PeriodicWork } from '../platform/runtime/periodic-work';
-import { SECOND_MS } from '../platform/runtime/time';
+import { Semaphore } from '../platform/runtime/semaphore';
 import { type CountsOfCategory, type PetCounts, PetCountsRepository } from './pet-counts.repository';
 
-/** Counts the animals, and adds changes of the counts up. */
+/** Counts the animals, one query at a time: the other connections stay for other requests. */
 @Injectable()
-export class PetCountsService extends PeriodicWork {
+export class PetCountsService {
   private readonly totals = new CoalescedRead<PetCounts>();
+  private readonly categories = new CoalescedRead<CountsOfCategory[]>();
 
-  constructor(private readonly counts: PetCountsRepository) {
-    super('The addition of changed counts of animals', SECOND_MS);
-  }
+  private readonly turns = new Semaphore(1);
 
-  /** Several instances may do so concurrently: one of them works. */
-  override async run(): Promise<void> {
-    while ((await this.counts.addUp()) && !this.isStopping);
-  }
+  constructor(
+    private readonly sql: Sql,
+    private readonly counts: PetCountsRepository,
+  ) {}
 
-  /** Counts all animals, or those of each of some categories. Concurrent requests for all of them share a query. */
+  /** Counts all animals, or those of each of some categories. */
   inventory(categoryIds?: readonly bigint[]): Promise<PetCounts | readonly CountsOfCategory[]> {
-    if (categoryIds) return this.counts.ofCategories([...new Set(categoryIds)]);
-    return this.totals.read('all', () => this.counts.total());
+    if (!categoryIds) return this.totals.read('all', () => this.inTurn(() => this.counts.total()));
+    const ids = [...new Set(categoryIds)].toSorted((one, other) => Number(one - other));
+    return this.categories.read(ids.join(), () => this.inTurn(() => this.counts.ofCategories(ids)));
   }
 
   /** Lists a page of the categories that have animals. @throws ApiError `invalid_cursor` */
   async listCategories(query: PageQuery): Promise<Page<CountsOfCategory>> {
     const request = pageRequestOf('/categories', query);
-    const rows = await this.counts.page(request.first, request.count);
+    const rows = await this.categories.read(request.key, () =>
+      this.inTurn(() => this.counts.page(request.first, request.count)),
+    );
     const items = rows.slice(0, request.limit);
     return new Page(request, items, rows.length > request.limit ? items.at(-1)?.categoryId : undefined);
+  }
+
+  private inTurn<T>(query: () => Promise<T>): Promise<T> {
+    const begin = performance.now();
+    return this.turns.run(() => {
+      if (performance.now() - begin >= this.sql.maxWaitMs) throw new Error(WAIT_TIMEOUT_MESSAGE);
+      return query();
+    });
   }
 }

@@ -3,8 +3,7 @@ import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
 import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
 import { parseInt64, PathId } from '../platform/validation/int64';
-import { ListPetsQuery, NewPet, NewPets, Pet, PetUpdate, SearchPetsQuery } from './pets.dto';
-import { PetSearch } from './pet-search.service';
+import { ListPetsQuery, NewPet, NewPets, Pet, PetUpdate } from './pets.dto';
 import { petErrors } from './pets.errors';
 import { petScopes } from './pets.scopes';
 import { PetsService } from './pets.service';
@@ -23,10 +22,7 @@ const PetId = () => PathId('petId', 'Identifier of the animal.', petErrors.pet_n
 
 @Controller(PATH)
 export class PetsController {
-  constructor(
-    private readonly pets: PetsService,
-    private readonly search: PetSearch,
-  ) {}
+  constructor(private readonly pets: PetsService) {}
 
   @Get()
   @Operation({
@@ -69,20 +65,6 @@ export class PetsController {
   })
   createPets(@Body() { items }: NewPets, @Idempotent() once: Once) {
     return once((transaction) => this.pets.createAll(items, transaction));
-  }
-
-  @Get('search')
-  @Operation({
-    id: 'searchPets',
-    summary: 'Find animals by name',
-    description:
-      'Finds animals whose names have all words of `q`. If none has, it finds similar names. The best come first, then the lowest ids; at most 1,000. With `Search-Complete: false` there may be more: add a word or a filter.',
-    scope: petScopes.read,
-    headers: ['Search-Complete'],
-    returns: [200, [Pet], 'A page of animals. `Link` has the next page.'],
-  })
-  searchPets(@Query() query: SearchPetsQuery) {
-    return this.search.find(query);
   }
 
   @Get(':petId')

@@ -10,7 +10,7 @@ import {
   Text,
 } from '../platform/validation/fields';
 import { AtLeastOne, BodyExample, QuickDto } from '../platform/validation/declare-field';
-import { PageQuery, SortedPageQuery } from '../platform/paging/page';
+import { SortedPageQuery } from '../platform/paging/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 
 const MAX_IDS = 100;
@@ -25,9 +25,6 @@ const STATUS: Choice = {
 const NAME = { max: 255, description: "The animal's name, kept exactly as sent.", example: 'Rex' } as const;
 
 const CATEGORY = { description: 'Identifier of the category the animal belongs to.', example: 3 } as const;
-
-const CATEGORY_FILTER = 'Only animals of this category.';
-const STATUS_FILTER = 'Only animals with this status. It may be repeated: `status=available&status=pending`.';
 
 @ApiSchema({ description: 'An animal to add. Members that are not listed are ignored, `id` included.' })
 @QuickDto()
@@ -124,24 +121,6 @@ export class InventoryQuery {
 }
 
 @QuickDto()
-export class SearchPetsQuery extends PageQuery {
-  @Text({
-    max: 100,
-    isWord: true,
-    description:
-      'Words of the name, in any letter case, with or without accents. The last one may be a beginning.',
-    example: 'Rex',
-  })
-  readonly q!: string;
-
-  @SomeOf(STATUS, { optional: true, isShownAsOne: true, description: STATUS_FILTER })
-  readonly status?: readonly PetStatus[];
-
-  @Int64({ optional: true, description: CATEGORY_FILTER })
-  readonly categoryId?: bigint;
-}
-
-@QuickDto()
 export class ListPetsQuery extends SortedPageQuery {
   @Int64List({
     max: MAX_IDS,
@@ -150,10 +129,24 @@ export class ListPetsQuery extends SortedPageQuery {
   })
   readonly id?: readonly bigint[];
 
-  @Int64({ optional: true, description: CATEGORY_FILTER })
+  @Int64({ optional: true, description: 'Only animals of this category.' })
   readonly categoryId?: bigint;
 
   // One status, not a list (docs/specification.md).
-  @SomeOf(STATUS, { isShownAsOne: true, optional: true, description: STATUS_FILTER })
+  @SomeOf(STATUS, {
+    isShownAsOne: true,
+    optional: true,
+    description: 'Only animals with this status. It may be repeated: `status=available&status=pending`.',
+  })
   readonly status?: readonly PetStatus[];
+
+  @Text({
+    optional: true,
+    max: 100,
+    isWord: true,
+    description:
+      'Only animals whose names have all these words, in any letter case, with or without accents. The last word may be the beginning of one.',
+    example: 'Rex',
+  })
+  readonly q?: string;
 }

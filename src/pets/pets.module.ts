@@ -6,8 +6,6 @@ import { PetCountsRepository } from './pet-counts.repository';
 import { PetCountsService } from './pet-counts.service';
 import { PetEvents } from './pet-listeners';
 import { PetHolds } from './pet-holds';
-import { PetSearchRepository } from './pet-search.repository';
-import { PetSearch } from './pet-search.service';
 import { PetEntity } from './pet.entity';
 import { PetsController } from './pets.controller';
 import { PetsRepository } from './pets.repository';
@@ -23,16 +21,7 @@ import { PetsService } from './pets.service';
   tags: { pets: 'Animals of the store.' },
   imports: [TypeOrmModule.forFeature([PetEntity])],
   controllers: [PetsController, PetCountsController],
-  providers: [
-    PetsRepository,
-    PetsService,
-    PetEvents,
-    PetHolds,
-    PetSearchRepository,
-    PetSearch,
-    PetCountsRepository,
-    PetCountsService,
-  ],
+  providers: [PetsRepository, PetsService, PetEvents, PetHolds, PetCountsRepository, PetCountsService],
   exports: [PetsService, PetEvents, PetHolds],
 })
 export class PetsModule {}

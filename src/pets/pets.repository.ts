@@ -19,9 +19,21 @@ const read = ([id, name, categoryId, status]: [bigint, string, bigint, PetStatus
   status,
 });
 
+/**
+ * The words of a name, as the index of the migrations has them, and those of a text that a name must have: the last one may
+ * be a beginning, unless it is one character.
+ */
+const NAME_WORDS = `array_to_tsvector(string_to_array(pet_words(name), ' '))`;
+const wordsOf = (text: string) =>
+  String.raw`regexp_replace('''' || replace(nullif(pet_words(${text}), ''), ' ', ''' & ''') || ''':*', '''(.)'':\*$', '''\1''')::tsquery`;
+
 export const petPages = pages(
   { table: 'pets', columns: PET_COLUMNS, read },
-  { filters: { categoryId: 'category_id', status: 'status' }, ids: 'id' },
+  {
+    filters: { categoryId: 'category_id', status: 'status' },
+    ids: 'id',
+    matches: { q: `${NAME_WORDS} @@ ${wordsOf('$value')}` },
+  },
 );
 
 const FIND: Statement = { read, isPipelined: true, text: `SELECT ${PET_COLUMNS} FROM pets WHERE id = $1` };

@@ -140,10 +140,9 @@ async function newestIds(api: Api, list: Operation): Promise<readonly bigint[]> 
   return idsOf(await api.send(list, { path: withQuery(api.pathOf(list), query) }));
 }
 
-/** A short, fixed list has no cursor, and a search has an order of its own. */
+/** A short, fixed list has no cursor. */
 function isPaged({ method, parameters }: Operation): boolean {
-  const isSearch = parameters.some((each) => each.in === 'query' && each.required);
-  return method === 'GET' && !isSearch && parameters.some(({ name }) => name === 'cursor');
+  return method === 'GET' && parameters.some(({ name }) => name === 'cursor');
 }
 
 function isSortable({ document }: Api, { parameters }: Operation): boolean {

@@ -75,7 +75,7 @@ describe('a restore that is rejected', () => {
     /^The backup .* cannot be restored \(the (table|sequence|migration) .* is unknown, missing or there twice\): nothing was/;
 
   it.each<readonly [from: string, to: string]>([
-    ...['pets; DROP TABLE store_orders; --', 'pet_words', 'pg_catalog.pg_authid'].map(
+    ...['pets; DROP TABLE store_orders; --', 'pet_names', 'pg_catalog.pg_authid'].map(
       (name) => ['"table":"pets"', `"table":${JSON.stringify(name)}`] as const,
     ),
     ['"columns":"id, name', '"columns":"id, id, name'],

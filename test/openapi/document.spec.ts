@@ -58,7 +58,7 @@ describe('the OpenAPI document', () => {
     const api = new ApiDocument(JSON.stringify(document));
     const all = Object.values<any>(api.object.paths).flatMap((item) => Object.values<any>(item));
     const required = all.flatMap(({ parameters = [] }) => parameters).filter((each) => each.required);
-    expect(new Set(required.map(({ name }) => name)).size).toBe(8);
+    expect(new Set(required.map(({ name }) => name)).size).toBe(7);
     for (const { name, schema, example } of required)
       expect([name, example ?? 'none', api.errors(schema, JSON.stringify(example))]).toEqual([
         name,

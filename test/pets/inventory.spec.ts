@@ -1,22 +1,19 @@
 import { writeFileSync } from 'node:fs';
 import * as fc from 'fast-check';
 import { PET_STATUSES } from '../../src/pets';
-import { migrate } from '../../src/platform/database/migrate';
 import { backup, backupFolder, restore } from '../database/support/backups';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
-import { connectAdmin, createDatabase } from '../support/database';
+import { createDatabase } from '../support/database';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { linksOf } from '../support/links';
-import { migrations, schemaConfig } from '../support/schema-config';
-import { until } from '../support/until';
+import { untilWaiting } from '../support/lock-waits';
+import { holdMeasuredTime, pass } from '../support/timers';
 
 const COUNTS = PET_STATUSES.map(
   (status) => `count(*) FILTER (WHERE status = '${status}')::float8 AS ${status}`,
 ).join();
-const FEATURE = migrations.find(({ name }) => name.startsWith('PetWordsAndCounts'))!;
-
 /** A request that changes animals: POST, PATCH and DELETE of one, or a batch. */
 const CHANGE = fc.record({
   kind: fc.constantFrom('create', 'create', 'batch', 'update', 'remove'),
@@ -62,7 +59,7 @@ describe('the counts of animals', () => {
     ).toEqual([none, ...byCategory.slice(0, 99)]);
   }
 
-  it('are exact after each change of concurrent writers, whether or not they were added up', async () => {
+  it('are exact after each change of concurrent writers', async () => {
     const ids: number[] = [];
     const change = async ({ kind, pet, body }: typeof CHANGE extends fc.Arbitrary<infer T> ? T : never) => {
       const path = `/v1/pets/${ids[pet % ids.length]}`;
@@ -76,43 +73,12 @@ describe('the counts of animals', () => {
       });
     };
     const changes = fc.array(CHANGE, { minLength: 8, maxLength: 8 });
-    const property = fc.asyncProperty(changes, fc.boolean(), async (given, isAdded) => {
-      await Promise.all([...given.map(change), ...(isAdded ? [app.runDueWork()] : [])]);
+    const property = fc.asyncProperty(changes, async (given) => {
+      await Promise.all(given.map(change));
       await expectExact();
     });
     // The rounds share one table: a shorter list of changes proves nothing.
     await fc.assert(property, { numRuns: 8, endOnFailure: true });
-  });
-
-  it('are exact after changes by SQL, rollbacks and TRUNCATE', async () => {
-    await fill(400, 'n % 200');
-    await expectExact();
-    await app.runDueWork();
-    await expectExact();
-    await query(
-      `UPDATE pets SET status = 'available', category_id = category_id + 1 WHERE category_id > 150`,
-    );
-    await query('DELETE FROM pets WHERE category_id < 100');
-    await query('BEGIN; DELETE FROM pets; ROLLBACK');
-    await expectExact();
-    await query('BEGIN ISOLATION LEVEL REPEATABLE READ; TRUNCATE pets CASCADE; COMMIT');
-    await expectExact();
-    for (const table of ['pet_words', 'pet_counts', 'pet_count_changes'])
-      expect(await query(`SELECT FROM ${table}`)).toEqual([]);
-  });
-
-  it('are added up while a logical replica gets all tables', async () => {
-    await app.database.administer('CREATE PUBLICATION everything FOR ALL TABLES');
-    try {
-      const { json } = await app.post('/v1/pets', aNewPet(), { key });
-      await app.runDueWork();
-      expect((await app.send('DELETE', `/v1/pets/${json.id}`, { key })).status).toBe(204);
-      await app.runDueWork();
-      await expectExact();
-      expect(await query('SELECT FROM pet_count_changes')).toEqual([]);
-    } finally {
-      await app.database.administer('DROP PUBLICATION everything');
-    }
   });
 
   it('have an item for each category of the request, once and ascending, of at most 100', async () => {
@@ -123,113 +89,43 @@ describe('the counts of animals', () => {
     expectError(await app.get(`/v1/store/inventory?${many}`, { key }), 400, 'validation_failed');
   });
 
-  it('let no writer wait for another one, nor for their addition', async () => {
-    const [open, adding] = [
-      await connectAdmin(app.database.directUrl),
-      await connectAdmin(app.database.directUrl),
-    ];
-    await open.query(`BEGIN; INSERT INTO pets (name, category_id, status) VALUES ('Rex', 3, 'sold')`);
-    expect(await app.post('/v1/pets', aNewPet(), { key })).toMatchObject({ status: 201 });
-    await app.runDueWork();
-    await expectExact();
-    await adding.query('BEGIN; SELECT FROM pet_count_totals FOR UPDATE');
-    expect(await app.post('/v1/pets', aNewPet(), { key })).toMatchObject({ status: 201 });
-    await open.query('COMMIT');
-    await expectExact();
-    await adding.query('COMMIT');
-    await app.runDueWork();
-    await expectExact();
-    for (const session of [open, adding]) await session.end();
-  });
-
-  it.each([
-    ['pets', 'pets/search?q=bella'],
-    ['pet_count_totals', 'store/inventory'],
-    ['pet_count_totals', 'store/inventory?categoryId=3'],
-    ['pet_count_totals', 'categories'],
-  ])('lock %s before all other tables for %s, so that a TRUNCATE does not deadlock', async (first, path) => {
-    await app.post('/v1/pets', aNewPet({ name: 'Bella' }), { key });
-    const truncating = await connectAdmin(app.database.directUrl);
-    // PostgreSQL locks in one order when it parses a statement, in another for its first plans and for later ones.
-    try {
-      for (let time = 0; time < 7; time += 1) {
-        await truncating.query(`BEGIN; LOCK TABLE ${first}`);
-        const response = app.get(`/v1/${path}`, { key });
-        // The addition of the counts may hold its own tables at any moment; only the session of the request counts.
-        let held: unknown;
-        await until(async () => {
-          const [waiting] = await app.database.query<{ tables: string[] }>(
-            `SELECT ARRAY(SELECT relation::regclass::text FROM pg_locks held
-               WHERE pid = activity.pid AND granted AND relation::regclass::text ~ '^pet(s$|_count|_words)') AS tables
-             FROM pg_locks waiting JOIN pg_stat_activity activity USING (pid)
-             WHERE NOT granted AND relation = $1::regclass AND query NOT LIKE '%SKIP LOCKED%'`,
-            [first],
-          );
-          held = waiting?.tables;
-          return waiting !== undefined;
-        });
-        expect(held).toEqual([]);
-        await truncating.query('COMMIT');
-        expect((await response).status).toBe(200);
-      }
-    } finally {
-      // Its lock would stop the other tests.
-      await truncating.end();
-    }
-  });
-
-  it('are right after restore, import, revert and a new migration', async () => {
+  it('are right after a restore and an import, as the words of names are', async () => {
     const folder = backupFolder();
     await fill(100, 'n % 7');
-    for (let time = 0; time < 3; time += 1) {
-      await app.post('/v1/pets', aNewPet({ name: 'Zoë' }), { key });
-      await app.runDueWork();
-    }
     await app.post('/v1/pets', aNewPet({ name: 'Zoë' }), { key });
     await backup(app.database, folder.file('backup'));
     const target = await createDatabase('template0');
     await restore(target, folder.file('backup'));
     const restored = await startApp({}, { database: target });
-    const countFound = async (q: string) => (await restored.get(`/v1/pets/search?q=${q}`)).json.length;
-    await expectExact(restored);
-    expect(await countFound('zoe')).toBe(4);
-    await restored.post('/v1/pets', aNewPet());
-    await expectExact(restored);
-    await restored.runDueWork();
-    await restored.post('/v1/pets', aNewPet());
-    await expectExact(restored);
+    const countFound = async (q: string) => (await restored.get(`/v1/pets?q=${q}`)).json.length;
+    expect(await countFound('zoe')).toBe(1);
     writeFileSync(folder.file('pets.csv'), 'name,categoryId,status\nImported,3,sold\nImported,4,pending\n');
     const settings = { DATABASE_URL: target.url };
     expect((await runCli(['pets', 'import', folder.file('pets.csv')], settings)).status).toBe(0);
     await expectExact(restored);
     expect(await countFound('import')).toBe(2);
-    // The previous version runs on the new schema, and this one migrates what it has changed.
-    await new FEATURE.create().down({ query: (text: string) => target.query(text) } as never);
-    await target.query(`DELETE FROM migrations WHERE name = '${FEATURE.name}'`);
-    await target.query(`UPDATE pets SET status = 'pending', name = 'Later' WHERE category_id = 3`);
-    await migrate(schemaConfig(target.directUrl));
-    await expectExact(restored);
-    expect(await countFound('later')).toBeGreaterThan(0);
     await restored.close();
     folder.remove();
   });
 
-  it('read few buffers while an old snapshot keeps the rows of changes that were added up', async () => {
-    const old = await connectAdmin(app.database.directUrl);
-    await old.query('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM pets');
-    await fill(5_000, 'n');
-    // The position follows when all transactions of the server from before have ended.
-    await until(async () => {
-      await app.post('/v1/pets', aNewPet({ categoryId: 1 }), { key });
-      await app.runDueWork();
-      const [row] = await query('SELECT counted_to >= 5000 AS done FROM pet_count_totals');
-      return row?.['done'] === true;
-    });
-    const rows: { 'QUERY PLAN': string }[] = await app.database.query(
-      'EXPLAIN (ANALYZE, BUFFERS) SELECT * FROM pet_count_changes WHERE id > (SELECT counted_to FROM pet_count_totals) ORDER BY id',
-    );
-    const text = rows.map((row) => row['QUERY PLAN']).join('\n');
-    expect(Number(/hit=(\d+)/.exec(text)![1])).toBeLessThan(25);
-    await old.end();
+  it('are counted one query at a time; 503 for one that waited longer than DATABASE_POOL_WAIT_MS', async () => {
+    const busy = await startApp({ databasePoolWaitMs: 30_000 }, { beside: app });
+    const inventory = (filter = '') => busy.get(`/v1/store/inventory${filter}`, { key });
+    // The key is known, so that the counts are the only queries.
+    await inventory();
+    holdMeasuredTime();
+    await app.database.query('BEGIN; LOCK TABLE pets');
+    const counts = ['', '?categoryId=1', '?categoryId=2'].map(inventory);
+    await untilWaiting(app.database);
+    // All have arrived before this request.
+    await busy.get('/v1/key', { key });
+    pass({ seconds: 31 });
+    await app.database.query('COMMIT');
+    const statuses = (await Promise.all(counts)).map(({ status }) => status);
+    expect(statuses.filter((status) => status === 503)).toHaveLength(2);
+    expect(statuses).toContain(200);
+    expect((await inventory('?categoryId=2')).status).toBe(200);
+    jest.useRealTimers();
+    await busy.close();
   });
 });

@@ -133,25 +133,6 @@ Event = Union[PetEvent, OrderEvent]
 WebhookEvent = Union[PetEvent, OrderEvent, TestEvent]
 
 
-class PetList(Iterator[Pet]):
-    """Animals of a search.
-
-    complete  False if the search stopped at its budget: add a word or a filter; None before the first page
-    """
-
-    def __init__(self, responses: Iterator[Response]):
-        self.complete: bool | None = None
-        self._pets = self._read(responses)
-
-    def __next__(self) -> Pet:
-        return next(self._pets)
-
-    def _read(self, responses: Iterator[Response]) -> Iterator[Pet]:
-        for response in responses:
-            self.complete = self.complete is not False and response.headers["Search-Complete"] != "false"
-            yield from response.data
-
-
 class _Connections:
     """Sends requests, and keeps the connections for later ones. A copy, such as that in another process, has none."""
 
@@ -283,12 +264,8 @@ class AnimalStore:
         self.close()
 
     def list_pets(self, *, limit: int = 100, **filters: Any) -> Iterator[Pet]:
-        """Filters: status and id (each also as a list), categoryId, sort. `limit` is the size of a page."""
+        """Filters: status and id (each also as a list), categoryId, q (words of the name), sort. `limit` is the size of a page."""
         return self._list("/pets", limit=limit, **filters)
-
-    def search_pets(self, q: str, *, limit: int = 100, **filters: Any) -> PetList:
-        """The best first, at most 1,000. Filters: status (also as a list), categoryId."""
-        return PetList(self._responses("/pets/search", {"q": q, "limit": limit, **filters}))
 
     def get_pet(self, pet_id: int) -> Pet:
         """Deprecated, will be removed on 5 December 2030. Use list_pets(id=[pet_id])."""

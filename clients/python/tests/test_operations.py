@@ -31,7 +31,7 @@ class Operations(unittest.TestCase):
         rex = store.create_pet(name="Rex", categoryId=3)
         store.create_pets([{"name": "Bella", "categoryId": 3}])
         self.assertEqual(store.get_pet(rex["id"]), store.update_pet(rex["id"], status="available"))
-        self.assertEqual([pet["id"] for pet in store.search_pets("rex")], [rex["id"]])
+        self.assertEqual([pet["id"] for pet in store.list_pets(q="rex")], [rex["id"]])
         self.assertEqual(store.get_inventory(), {"available": 2, "pending": 0, "sold": 0})
         self.assertEqual(store.get_inventory(categoryId=[3]), list(store.list_categories()))
         order = store.place_order(petId=rex["id"])

@@ -36,7 +36,7 @@ class Animals(unittest.TestCase):
         self.assertEqual([pet["id"] for pet in self.store.list_pets(categoryId=101, limit=2)], ids)
         self.assertEqual([len(page) for page in self.store.pages("/pets", categoryId=101, limit=2)], [2, 2, 1])
         self.assertEqual([pet["id"] for pet in self.store.list_pets(id=ids[:2], sort="-id")], ids[1::-1])
-        self.assertEqual([pet["id"] for pet in self.store.search_pets("réx", categoryId=101, limit=2)], ids)
+        self.assertEqual([pet["id"] for pet in self.store.list_pets(q="réx", categoryId=101, limit=2)], ids)
 
     def test_keeps_int64_exact_in_bodies_queries_and_paths(self):
         for category in INT64:

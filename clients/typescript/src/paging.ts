@@ -5,17 +5,13 @@ export interface List<T> extends AsyncIterable<T> {
   pages(): AsyncIterable<readonly T[]>;
   /** Reads all pages and keeps their items in memory. */
   toArray(): Promise<T[]>;
-  /** False if a search stopped at its budget: add a word or a filter. Undefined before the first page. */
-  readonly complete: boolean | undefined;
 }
 
 /** Reads a list by following `Link: rel="next"`. The request for a page is sent when the iteration needs it. */
 export function listOf<T>(first: URL | undefined, send: (url: URL) => Promise<Reply<readonly T[]>>): List<T> {
-  let complete: boolean | undefined;
   async function* pages(): AsyncGenerator<readonly T[]> {
     for (let url = first; url !== undefined;) {
       const { data, headers }: Reply<readonly T[]> = await send(url);
-      complete = complete !== false && headers.get('search-complete') !== 'false';
       yield data;
       // The events have a next page for ever.
       url = data.length > 0 ? nextPage(url, headers) : undefined;
@@ -29,14 +25,7 @@ export function listOf<T>(first: URL | undefined, send: (url: URL) => Promise<Re
     for await (const item of items()) all.push(item);
     return all;
   }
-  return {
-    pages,
-    toArray,
-    [Symbol.asyncIterator]: items,
-    get complete() {
-      return complete;
-    },
-  };
+  return { pages, toArray, [Symbol.asyncIterator]: items };
 }
 
 /**

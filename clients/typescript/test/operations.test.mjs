@@ -27,7 +27,7 @@ suite('the methods of the operations', () => {
     const rex = await store.createPet({ name: 'Rex', categoryId: 3n });
     await store.createPets({ items: [{ name: 'Bella', categoryId: 3n }] });
     assert.deepEqual(await store.getPet(rex.id), await store.updatePet(rex.id, { status: 'available' }));
-    assert.equal((await store.searchPets({ q: 'rex' }).toArray())[0].id, rex.id);
+    assert.equal((await store.listPets({ q: 'rex' }).toArray())[0].id, rex.id);
     assert.deepEqual(await store.getInventory(), { available: 2, pending: 0, sold: 0 });
     assert.equal((await store.listCategories().toArray())[0].categoryId, 3n);
     const order = await store.placeOrder({ petId: rex.id });

@@ -160,10 +160,10 @@ export class Events1795219200030 implements MigrationInterface {
 }
 
 export class HostedServers1795219200070 extends SqlMigration {
-  // As triggers of its own table, any role could write events and delete animals by them.
+  // As triggers of its own table, any role could write events by them.
   override readonly upSql = `
     CREATE OR REPLACE ${CLUSTER}
-    REVOKE ALL ON FUNCTION record_pet_events, record_order_events, derive_from_pets FROM PUBLIC`;
+    REVOKE ALL ON FUNCTION record_pet_events, record_order_events FROM PUBLIC`;
   override readonly downSql = '';
 }
 

@@ -86,7 +86,6 @@ export function toolResult(name: string, { statusCode, headers, body }: Response
   const texts = [
     body === '' ? `Done (${statusCode}).` : body,
     nextCursor && `More items follow: call ${name} with the same arguments and cursor "${nextCursor}".`,
-    headers['search-complete'] === 'false' && 'Search-Complete: false. Add a word or a filter to find more.',
     etag && !body.startsWith('[') && `ETag: ${etag}`,
     headers['idempotent-replayed'] === 'true' &&
       'This is the result of an earlier call with this Idempotency-Key. This call changed nothing.',

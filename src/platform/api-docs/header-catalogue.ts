@@ -50,11 +50,6 @@ const OWN_HEADERS = {
     constant('true'),
     'true',
   ),
-  'Search-Complete': optional(
-    'Set if the search stopped before it had looked at every name.',
-    constant('false'),
-    'false',
-  ),
   Deprecation: optional(
     'The time since which the operation is deprecated: `@` and Unix seconds (RFC 9745).',
     text(21, '^@[0-9]+$'),

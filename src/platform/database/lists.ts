@@ -35,6 +35,11 @@ interface ListFilters<Member extends string> {
   readonly values?: Readonly<Record<string, readonly string[]>>;
   /** The member of the query with a list of ids. */
   readonly ids?: string;
+  /**
+   * By member of the query, a condition that no index has in the order of `id`. `$value` stands for the value, as in
+   * `{ q: 'words(name) @@ $value::tsquery' }`. All rows that meet it are read and sorted.
+   */
+  readonly matches?: Readonly<Record<string, string>>;
 }
 
 /** The values of `always` by column, and of filters that the query does not have. */
@@ -83,7 +88,7 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
   constructor(
     /** @internal */
     readonly table: ListedTable<Row>,
-    { always = [], filters = {}, rare = {}, since = {}, values = {}, ids }: ListFilters<string>,
+    { always = [], filters = {}, rare = {}, since = {}, values = {}, ids, matches = {} }: ListFilters<string>,
   ) {
     this.values = values;
     const add = (kind: Condition['kind'], member: string, column: string) =>
@@ -94,6 +99,7 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     for (const [member, column] of Object.entries(rare)) add('rare', member, column);
     for (const [member, column] of Object.entries(filters)) if (isFew(member)) add('few', member, column);
     for (const [member, column] of Object.entries(since)) add('since', member, column);
+    for (const [member, condition] of Object.entries(matches)) add('match', member, condition);
     if (ids !== undefined) add('ids', ids, 'id');
   }
 

@@ -3,9 +3,10 @@ import type { Statement } from './sql';
 
 export interface Condition {
   /** `few` is a filter all of whose values are known. */
-  readonly kind: 'always' | 'filter' | 'rare' | 'few' | 'since' | 'ids';
+  readonly kind: 'always' | 'filter' | 'rare' | 'few' | 'since' | 'match' | 'ids';
   /** The member of the query; the column of `always`. */
   readonly member: string;
+  /** A whole condition with `$value` for `match`. */
   readonly column: string;
 }
 
@@ -56,6 +57,7 @@ export function pageStatement(
   const { table, columns } = list;
   const { order } = ORDERS[direction];
   const has = (wanted: Condition['kind']) => given.some(({ kind }) => kind === wanted);
+  if (has('match')) return matchingOf(list, given, direction);
   const isInBlocks = has('since') && !has('rare');
   const columnsBefore = given.flatMap(({ kind, column }) => (kind === 'since' ? [] : [column]));
   const sorted = [...(has('ids') ? [] : isInBlocks ? [BLOCK] : columnsBefore), 'id'];
@@ -80,6 +82,24 @@ export function pageStatement(
     ...(has('rare') || has('since') ? { isPlannedAnew: true } : { isPipelined: true }),
     // The rows are sorted by columns that `columns` may lack.
     text: `${has('since') ? lateOf(list, given, all, direction) : `SELECT ${columns} FROM ${page}`} ORDER BY id ${order} LIMIT $2`,
+  };
+}
+
+/**
+ * Reads all rows that match before it sorts them: OFFSET 0 keeps the planner from a walk over other rows by id, which ends
+ * late if it has guessed too many matches.
+ */
+function matchingOf(
+  { table, columns }: Listed,
+  given: readonly GivenCondition[],
+  direction: Direction,
+): Omit<Statement, 'read'> {
+  const { from, order } = ORDERS[direction];
+  const where = [...given.map(conditionOf), `id ${from} $1`].join(' AND ');
+  const matching = `(SELECT * FROM ${table} WHERE ${where} OFFSET 0) AS matching`;
+  return {
+    isPlannedAnew: true,
+    text: `SELECT ${columns} FROM ${matching} ORDER BY id ${order} LIMIT $2`,
   };
 }
 
@@ -141,6 +161,7 @@ function filtered(given: readonly GivenCondition[], direction: Direction, isInBl
 
 function conditionOf({ kind, column, values }: GivenCondition): string {
   if (kind === 'ids') return `${column} = ANY(${values.join()}::bigint[])`;
+  if (kind === 'match') return column.replaceAll('$value', () => values.join());
   if (kind === 'since') return `${column} >= ${values.join()}`;
   return `${column} ${values.length > 1 ? `IN ${tuple(values)}` : `= ${values.join()}`}`;
 }

@@ -71,7 +71,7 @@ export interface PageRequest {
   readonly direction: Direction;
   /** The first id that the page may contain, in the direction of the list. */
   readonly first: bigint;
-  /** The place after which the page begins, as the cursor has it: an id, or another one of a list in another order. */
+  /** The id after which the page begins, as the cursor has it. */
   readonly after: string | undefined;
 }
 
@@ -90,14 +90,12 @@ export class Page<T> {
   response?: PageResponse;
 
   /**
-   * @param next the id, or the place, after which the next page begins; undefined on the last page
-   * @param headers further headers of the response
+   * @param next the id after which the next page begins; undefined on the last page
    */
   constructor(
     readonly request: PageRequest,
     readonly items: readonly T[],
-    readonly next: bigint | string | undefined,
-    readonly headers: Readonly<Record<string, string>> = {},
+    readonly next: bigint | undefined,
   ) {}
 
   /** Returns the page with other items in the places of its own. */
@@ -109,18 +107,13 @@ export class Page<T> {
 /**
  * Reads a request for a page of a list.
  *
- * @param isPlace of a list that is not in the order of ids: true for the text of a place
  * @throws ApiError `invalid_cursor` if the cursor is not one of this list
  */
-export function pageRequestOf(
-  name: string,
-  query: PageQuery,
-  isPlace = (text: string) => parseInt64(text) !== undefined,
-): PageRequest {
+export function pageRequestOf(name: string, query: PageQuery): PageRequest {
   const { limit, cursor } = query;
   const direction = query instanceof SortedPageQuery && query.sort === '-id' ? 'descending' : 'ascending';
   const list = `${name}?${filtersOf(query, direction)}`;
-  const after = cursor === undefined ? undefined : decodeCursor(list, cursor, isPlace);
+  const after = cursor === undefined ? undefined : decodeCursor(list, cursor);
   return {
     list,
     key: `${after} ${limit} ${list}`,
@@ -138,16 +131,17 @@ export function cutPage<T extends { readonly id: bigint }>(request: PageRequest,
   return new Page(request, items, rows.length > request.limit ? items.at(-1)?.id : undefined);
 }
 
-/** Encodes an opaque cursor: the name of the list, and the id or place after which the page begins. */
+/** Encodes an opaque cursor: the name of the list, and the id after which the page begins. */
 export function encodeCursor(list: string, after: bigint | string): string {
   const name = list.length > MAX_NAME_LENGTH ? hash('sha256', list, 'base64url') : list;
   return Buffer.from(`${after}@${name}`).toString('base64url');
 }
 
 /** @throws ApiError `invalid_cursor` if `encodeCursor` did not return the cursor for the same list */
-function decodeCursor(list: string, cursor: string, isPlace: (text: string) => boolean): string {
+function decodeCursor(list: string, cursor: string): string {
   const [after = ''] = Buffer.from(cursor, 'base64url').toString().split('@', 1);
-  if (!isPlace(after) || encodeCursor(list, after) !== cursor) throw platformErrors.invalid_cursor();
+  if (parseInt64(after) === undefined || encodeCursor(list, after) !== cursor)
+    throw platformErrors.invalid_cursor();
   return after;
 }
 

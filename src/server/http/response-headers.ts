@@ -59,7 +59,6 @@ function sendPage(reply: FastifyReply, page: Page<unknown>, baseUrl: string): vo
       'Content-Type': JSON_TYPE,
       ...(link !== undefined && { Link: link }),
       ...(route.entityTag && { ETag: entityTagOf(body) }),
-      ...page.headers,
     };
     page.response = { route, body, headers };
   }

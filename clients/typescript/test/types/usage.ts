@@ -111,10 +111,8 @@ export async function operations(store: AnimalStore): Promise<void> {
   const { secret, id }: { secret: string; id: bigint } = await store.createWebhook({
     url: 'https://shop.example/',
   });
-  const found: Pet[] = await store.searchPets({ q: secret, status: 'sold' }).toArray();
+  const found: Pet[] = await store.listPets({ q: secret, status: 'sold' }).toArray();
   await store.deleteWebhook(id, { ifMatch: etagOf(found) });
-  // @ts-expect-error -- q is required
-  store.searchPets();
   // @ts-expect-error -- not a plan
   await store.updateAccount('acme', { plan: 'gold' });
 }
