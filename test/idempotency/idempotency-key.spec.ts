@@ -242,6 +242,17 @@ describe('an Idempotency-Key', () => {
     expect(await note('two')).toMatchObject({ status: 202, text: '{"name":"two"}' });
   });
 
+  it.each([
+    [299, 'true'],
+    [300, undefined],
+    [404, undefined],
+  ])('stores the status %i of a handler only if it is a success', async (status, replayed) => {
+    const note = () => post(`/v1/lab/notes/${status}`, `status-${status}`, '');
+    expect((await note()).headers['idempotent-replayed']).toBeUndefined();
+    const again = await note();
+    expect([again.status, again.headers['idempotent-replayed']]).toEqual([status, replayed]);
+  });
+
   it('is ignored by GET and PATCH', async () => {
     const headers = { 'idempotency-key': '' };
     expect((await app.get('/v1/pets', { headers })).status).toBe(200);
@@ -262,5 +273,8 @@ describe('an Idempotency-Key', () => {
     await restarted;
     expect(await countKeys()).toBe(1_001);
     expect(app.log.join('')).not.toContain('The deletion of old idempotency keys fails');
+    // More than one batch.
+    await app.runDueWork();
+    expect(await countKeys()).toBe(0);
   });
 });

@@ -30,12 +30,12 @@ class LabController {
     @Idempotent() once: Once,
   ) {
     return once(async () => {
-      reply.code(202);
+      reply.code(Number(name) || 202);
       return { name };
     });
   }
 }
 
-/** A route with `@Operation`, and one with Nest's decorators. */
+/** A route with `@Operation`, whose status is the name if it is a number, and one with Nest's decorators. */
 @Module({ controllers: [LabController] })
 export class LabModule {}
