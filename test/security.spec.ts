@@ -23,7 +23,7 @@ describe('the source', () => {
     const outgoing = files.filter(
       (path) =>
         path.endsWith('.ts') &&
-        // A client for tests. Nothing else of src imports it: test/architecture.spec.ts.
+        // A client for tests. Nothing else of src imports it: .oxlintrc.json.
         !path.startsWith('testing/') &&
         /(?<!\.)\bfetch\(|https?\.(request|get)\(|import \{[^}]*\b(request|get|connect)\b[^}]*\} from 'node:(http|https|http2|net|tls)'|'undici'/.test(
           readFileSync(join(ROOT, 'src', path), 'utf8'),

@@ -6,15 +6,26 @@ import type {
   ResponseObject,
   SchemaObject,
 } from '@nestjs/swagger';
+import { Ajv, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
 import createRouter from 'find-my-way';
+import { stringify } from 'lossless-json';
 import { REQUIRED_SCOPES } from '../platform/api-docs/required-scopes';
 import type { TestResponse } from './http-client';
-import { jsonIn, jsonOf, type Place, valueAt } from './json';
-import { type Mismatch, type SchemaChecker, schemaChecker } from './schema-checker';
+import { isObject, jsonIn, jsonOf, type Place, valueAt } from './json';
 
 export type Schema = SchemaObject | ReferenceObject;
 type Response = Pick<ResponseObject, 'headers' | 'content'>;
 type Received = Pick<TestResponse, 'status' | 'headers' | 'text'>;
+
+/** One way in which a value differs from its schema, or a response from the document. */
+interface Mismatch {
+  /** JSON pointer to a value (RFC 6901), empty for the whole; of a response: `status`, `header link`, `body /0/id`. */
+  readonly where: string;
+  /** Begins with "must". */
+  readonly rule: string;
+  readonly got: unknown;
+}
 
 /** An operation of the document, with the facts that most promises need. */
 export interface Operation extends Pick<OperationObject, 'operationId' | 'responses'> {
@@ -40,8 +51,7 @@ const HEADERS_OF_HTTP =
 export class ApiDocument {
   readonly object: OpenAPIObject;
   readonly operations: readonly Operation[];
-  /** Lists how a JSON text differs from a schema. */
-  readonly errors: SchemaChecker;
+  readonly errors: ReturnType<typeof schemaChecker>;
   /** Knows each path under GET, as the router of the service does. */
   private readonly router = createRouter({ maxParamLength: Infinity });
 
@@ -174,4 +184,51 @@ export class ApiDocument {
     }
     return mismatches;
   }
+}
+
+/**
+ * Returns a function that lists how a value in JSON differs from a schema. Ajv gets the nearest number of each integer.
+ *
+ * @param schemas those that references name; an object may have only the documented members of its schema
+ */
+function schemaChecker(schemas: Readonly<Record<string, object>>) {
+  // Stops at the first error, so that a pattern never runs on a text longer than its maxLength.
+  const ajv = addFormats(new Ajv({ strict: false, verbose: true }));
+  const known: Record<string, object> = JSON.parse(stringify(schemas, forAjv) ?? '');
+  for (const schema of Object.values(known)) {
+    if ('properties' in schema) Object.assign(schema, { additionalProperties: false });
+  }
+  ajv.addSchema({ components: { schemas: known } }, 'openapi.json');
+  /** By the text of the schema: each operation refers to the same Error. */
+  const compiled = new Map<string, ValidateFunction>();
+  const ofSchema = new WeakMap<object, ValidateFunction>();
+  const compile = (schema: object): ValidateFunction => {
+    const text = (stringify(schema, forAjv) ?? '').replaceAll('"#/components', '"openapi.json#/components');
+    const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text));
+    compiled.set(text, validate);
+    ofSchema.set(schema, validate);
+    return validate;
+  };
+  return (schema: object, json: string): readonly Mismatch[] => {
+    const validate = ofSchema.get(schema) ?? compile(schema);
+    if (validate(JSON.parse(json))) return [];
+    return (validate.errors ?? []).map(({ instancePath, message = 'must be valid', params, data }) => {
+      const detail = [params['allowedValues'] ?? params['additionalProperty'] ?? []].flat().join(', ');
+      return { where: instancePath, rule: detail === '' ? message : `${message} (${detail})`, got: data };
+    });
+  };
+}
+
+/** Converts a schema: Ajv knows `nullable` only next to `type`, and an exclusive bound only as a number. */
+function forAjv(_key: string, value: unknown): unknown {
+  if (!isObject(value)) return value;
+  const { nullable, ...schema }: Record<string, unknown> = value;
+  for (const bound of ['Minimum', 'Maximum']) {
+    const isExclusive = schema[`exclusive${bound}`];
+    // A member may have this name.
+    if (typeof isExclusive !== 'boolean') continue;
+    schema[`exclusive${bound}`] = isExclusive ? schema[bound.toLowerCase()] : undefined;
+  }
+  if ('type' in value || typeof nullable !== 'boolean') return { nullable, ...schema };
+  return nullable ? { anyOf: [schema, { type: 'null' }] } : schema;
 }

@@ -93,9 +93,8 @@ export class Api {
     const path = this.pathOf(operation);
     const response = await this.send(operation, { path, body, headers });
     if (!isSuccess(response)) return undefined;
-    const [, linked] = /\/v1(\/.*)$/.exec(response.headers.location ?? '') ?? [];
-    const own = `${path}/${encoded(valueAt(jsonIn(response.text), 'id'))}`;
-    const resource = { path: linked ?? own, body, response };
+    const [, linked = path] = /\/v1(\/.*)$/.exec(response.headers.location ?? '') ?? [];
+    const resource = { path: linked, body, response };
     this.created.push(resource);
     return resource;
   }

@@ -40,9 +40,7 @@ async function checkBody(api: Api, operation: Operation, schema: Schema): Promis
     const problem = `accepts ${name} = ${text}, which its document forbids: ${mistake.where} ${mistake.rule}`;
     api.note(operation, problem, `accepts ${name}`);
   };
-  // All operations have one parser.
-  const isFirst = operation === document.operations.find(({ body }) => body !== undefined);
-  for (const body of BODIES.slice(isFirst ? 0 : -1)) await send(body, 'body', shown(body));
+  for (const body of BODIES) await send(body, 'body', shown(body));
   const { example } = document.schema(schema);
   for (const [place, member] of document.placesOf(schema)) {
     const texts = member.type === 'string' ? LONG_TEXTS : [];

@@ -1,28 +1,30 @@
 import { randomUUID } from 'node:crypto';
+import { createStore } from '../app/store';
+import { userMessage } from '../app/user-message';
+import { readConfig } from '../platform/config/config';
+import { migrate, relationsOf, revert } from '../platform/database/migrate';
 import { entityTagOf, IF_MATCH_HEADER, IF_NONE_MATCH_HEADER } from '../platform/entity-tags/entity-tag';
 import { IDEMPOTENCY_KEY_HEADER } from '../platform/idempotency/idempotent.decorator';
-import { type Api, type ApiRequest, type Check, isCreation, isSuccess, parentOf, withQuery } from './api';
+import { Api, type Check, isCreation, isSuccess, parentOf, withQuery } from './api';
 import type { Operation } from './api-document';
+import { checkValues } from './hostile-values';
 import type { TestResponse } from './http-client';
 import { jsonIn, jsonOf, valueAt } from './json';
+import { readDocument, type TestStore } from './test-store';
 
 const [IF_MATCH, IF_NONE_MATCH] = [IF_MATCH_HEADER.name, IF_NONE_MATCH_HEADER.name];
 const IDEMPOTENCY_KEY = IDEMPOTENCY_KEY_HEADER.name;
-/** No operation requires this scope, no resource has this id or this entity tag. */
-const OTHER_SCOPE = 'nothing:read';
-const OTHER_ID = '9223372036854775807';
-const OTHER_TAG = entityTagOf('another state');
 
 /** Order, `Link` and cursors of lists; keys, scopes, methods and addresses; Idempotency-Key; entity tags. */
-export const PROMISES: Readonly<Record<string, Check>> = {
+const PROMISES: Readonly<Record<string, Check>> = {
   async 'a list has the order of its ids, on one page and over pages by Link'(api, operation) {
-    if (!isPaged(operation)) return;
+    if (!takes(operation, 'cursor')) return;
     await checkOrder(api, operation, '', 1);
-    if (isSortable(api, operation)) await checkOrder(api, operation, 'sort=-id&', -1);
+    if (takes(operation, 'sort')) await checkOrder(api, operation, 'sort=-id&', -1);
   },
 
   async 'a cursor of another list gets 400'(api, operation) {
-    if (!isPaged(operation)) return;
+    if (!takes(operation, 'cursor')) return;
     const path = api.pathOf(operation);
     for (const cursor of api.cursors.slice(-2)) {
       const what = `cursor = ${cursor}`;
@@ -34,13 +36,15 @@ export const PROMISES: Readonly<Record<string, Check>> = {
   },
 
   async 'a request without a valid key gets 401, and one whose key lacks the scopes 403'(api, operation) {
-    const { scopes } = operation;
-    const sendAs = (key?: string) => sendHarmless(api, operation, { key });
+    const { scopes, method, body } = operation;
+    // Changes nothing: no operation accepts this body, no resource has this id.
+    const path = method === 'GET' || body ? api.pathOf(operation) : otherPathOf(api, operation);
+    const sendAs = (key?: string) => api.send(operation, { path, body: body && '{', key });
     const sendWith = async (scope: string) => sendAs(await api.store.key({ scopes: [scope] }));
     api.requires(operation, await sendAs(), 'to a request without a key', '401 missing_api_key');
     api.requires(operation, await sendAs('wrong'), 'to a wrong key', '401 invalid_api_key');
     const cause = `to a key without the scope ${scopes.join(' or ')}`;
-    const other = await sendWith(OTHER_SCOPE);
+    const other = await sendWith('nothing:read');
     if (scopes.length > 0) api.requires(operation, other, cause, '403 insufficient_scope');
     else if (other.status === 403) api.note(operation, 'responds 403, and its document requires no scope');
     for (const scope of scopes) {
@@ -64,10 +68,11 @@ export const PROMISES: Readonly<Record<string, Check>> = {
   },
 
   async 'a repeated Idempotency-Key creates once and gets one response, another body 422'(api, operation) {
-    if (!isCreation(operation) || !takesHeader(operation, IDEMPOTENCY_KEY)) return;
+    if (!isCreation(operation) || !takes(operation, IDEMPOTENCY_KEY)) return;
     // A batch is created below its list.
     const list = api.document.at('GET', operation.path) ?? api.document.at('GET', parentOf(operation.path));
-    const known = list ? await newestIds(api, list) : [];
+    const newest = list && takes(list, 'sort') ? 'sort=-id&limit=100' : 'limit=100';
+    const known = list ? await idsOn(api, list, newest) : [];
     const headers = { [IDEMPOTENCY_KEY]: randomUUID() };
     const first = await api.create(operation, headers);
     if (!first) return;
@@ -78,7 +83,7 @@ export const PROMISES: Readonly<Record<string, Check>> = {
       const fix = 'Declare idempotent: true and @Idempotent()';
       api.note(operation, `does not replay the response of an Idempotency-Key. ${fix}`);
     }
-    const created = list ? (await newestIds(api, list)).filter((id) => !known.includes(id)) : [];
+    const created = list ? (await idsOn(api, list, newest)).filter((id) => !known.includes(id)) : [];
     const fix = 'Use the transaction of @Idempotent()';
     if (created.length > 1) api.note(operation, `creates more than once for one Idempotency-Key. ${fix}`);
     const body = await api.newBody(operation);
@@ -88,7 +93,7 @@ export const PROMISES: Readonly<Record<string, Check>> = {
   },
 
   async 'the ETag of a response gets 304 while nothing changes'(api, operation) {
-    if (operation.method !== 'GET' || !takesHeader(operation, IF_NONE_MATCH)) return;
+    if (operation.method !== 'GET' || !takes(operation, IF_NONE_MATCH)) return;
     const { etag } = (await api.send(operation)).headers;
     if (etag === undefined) return;
     const again = await api.send(operation, { headers: { [IF_NONE_MATCH]: etag } });
@@ -97,11 +102,11 @@ export const PROMISES: Readonly<Record<string, Check>> = {
 
   async 'If-Match gets 412 and changes nothing, unless it is the current ETag'(api, operation) {
     const read = api.document.at('GET', operation.path);
-    if (!read || !takesHeader(operation, IF_MATCH)) return;
+    if (!read || !takes(operation, IF_MATCH)) return;
     const resource = await api.createAt(operation.path);
     const path = resource?.path ?? api.pathOf(operation);
     const before = await api.send(read, { path });
-    const other = await api.send(operation, { path, headers: { [IF_MATCH]: OTHER_TAG } });
+    const other = await api.send(operation, { path, headers: { [IF_MATCH]: entityTagOf('another state') } });
     const after = await api.send(read, { path });
     const isChanged = after.text !== before.text;
     // The change may be in force (RFC 9110, 13.1.1).
@@ -117,49 +122,73 @@ export const PROMISES: Readonly<Record<string, Check>> = {
   },
 };
 
-/** Sends a request that changes nothing: with a body that no operation accepts, or for an id that no resource has. */
-function sendHarmless(api: Api, operation: Operation, request: ApiRequest) {
-  const isHarmless = operation.method === 'GET' || operation.body !== undefined;
-  const path = isHarmless ? api.pathOf(operation) : otherPathOf(api, operation);
-  return api.send(operation, { path, body: operation.body && '{', ...request });
+/**
+ * Holds the operations of a store against its promises, and runs the migrations of its extensions in both directions.
+ * It creates and removes resources, so give each test a new store.
+ *
+ * @returns a sentence for each broken promise and for each operation that never succeeds
+ */
+export async function brokenPromises(store: TestStore): Promise<string[]> {
+  const document = await readDocument(store.url);
+  const api = new Api(document, store, await store.key());
+  const { operations } = document;
+  const creations = operations.filter(isCreation);
+  // A page of two then has a next one.
+  for (const operation of [...creations, ...creations, ...creations]) await api.create(operation);
+  // Later ones send more requests, and change or remove more.
+  for (const check of [...Object.values(PROMISES), checkValues]) {
+    for (const operation of operations) await check(api, operation);
+  }
+  for (const operation of operations.filter((each) => !api.succeeded.has(each))) {
+    api.note(operation, 'was not checked, because it never succeeds. Give examples that a new store accepts');
+  }
+  return [...api.faults.values(), ...(await brokenMigrations(store))];
+}
+
+/** Applies, reverts and applies again the migrations of the extensions, in a database of their own. */
+export async function brokenMigrations(store: TestStore): Promise<string[]> {
+  const { migrations, settings } = createStore(store.extensions);
+  const names = new Set(migrations.flatMap(({ extension }) => extension ?? []));
+  if (names.size === 0) return [];
+  const database = await store.createDatabase();
+  const config = { ...readConfig({}, settings), databaseUrl: database.url, migrations };
+  let fault = 'The migrations cannot be applied.';
+  try {
+    await migrate({ ...config, migrations: migrations.filter(({ extension }) => extension === undefined) });
+    const before = await relationsOf(config);
+    await migrate(config);
+    fault = 'The "down" of a migration fails.';
+    for (const name of [...names].toReversed()) await revert(config, name);
+    const left = (await relationsOf(config)).filter((name) => !before.includes(name));
+    fault = `The "down" of a migration leaves ${left.join(', ') || 'a part of what its "up" did'}.`;
+    if (left.length === 0) await migrate(config);
+    return left.length === 0 ? [] : [fault];
+  } catch (error) {
+    return [`${fault} ${userMessage(error)}`];
+  } finally {
+    await database.drop();
+  }
 }
 
 /** Returns the path of a request to a resource that does not exist. */
 function otherPathOf(api: Api, operation: Operation): string {
   const [, name = ''] = /\{(\w+)\}[^{]*$/.exec(operation.path) ?? [];
-  return api.pathOf(operation, { [name]: OTHER_ID });
+  return api.pathOf(operation, { [name]: '9223372036854775807' });
 }
 
-function takesHeader({ parameters }: Operation, name: string): boolean {
-  return parameters.some((each) => each.in === 'header' && each.name === name);
-}
-
-/** Returns the ids on the largest page of a list, of the newest items if it can be sorted. */
-async function newestIds(api: Api, list: Operation): Promise<readonly bigint[]> {
-  const query = isSortable(api, list) ? 'sort=-id&limit=100' : 'limit=100';
-  return idsOf(await api.send(list, { path: withQuery(api.pathOf(list), query) }));
-}
-
-/** A short, fixed list has no cursor. */
-function isPaged({ method, parameters }: Operation): boolean {
-  return method === 'GET' && parameters.some(({ name }) => name === 'cursor');
-}
-
-function isSortable({ document }: Api, { parameters }: Operation): boolean {
-  const sort = parameters.find(({ name }) => name === 'sort');
-  return sort !== undefined && document.schema(sort.schema).enum?.includes('-id') === true;
+function takes({ parameters }: Operation, name: string): boolean {
+  return parameters.some((each) => each.name === name);
 }
 
 /** Follows the pages of a list to the items of its largest page. */
 async function checkOrder(api: Api, operation: Operation, sort: string, step: 1 | -1) {
-  const pathOf = (query: string) => withQuery(api.pathOf(operation), `${sort}${query}`);
-  const all = idsOf(await api.send(operation, { path: pathOf('limit=100') }));
+  const all = await idsOn(api, operation, `${sort}limit=100`);
   const sorted = all.toSorted((one, other) => (one < other ? -step : step));
   if (sorted.join() !== all.join()) {
     api.note(operation, `is not in ${step > 0 ? 'ascending' : 'descending'} order of id`);
   }
   const followed: bigint[] = [];
-  let path: string | undefined = pathOf('limit=2');
+  let path: string | undefined = withQuery(api.pathOf(operation), `${sort}limit=2`);
   while (path !== undefined && followed.length < all.length) {
     const page: TestResponse = await api.send(operation, { path });
     const ids = idsOf(page);
@@ -175,6 +204,11 @@ async function checkOrder(api: Api, operation: Operation, sort: string, step: 1 
 /** Returns the path of the next page by the `Link` header (RFC 8288), below the base URL. */
 function nextOf({ headers }: TestResponse): string | undefined {
   return /<[^>]*?\/v1(\/[^>]*)>\s*;\s*rel="next"/.exec(String(headers.link))?.[1];
+}
+
+/** Returns the ids on a page of a list. @param query such as `limit=100` */
+async function idsOn(api: Api, list: Operation, query: string): Promise<readonly bigint[]> {
+  return idsOf(await api.send(list, { path: withQuery(api.pathOf(list), query) }));
 }
 
 function idsOf(response: TestResponse): readonly bigint[] {

@@ -1,9 +1,14 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiKeysService, type Plan, type PlanChoice } from '../accounts';
 import { createStore } from '../app/store';
 import { buildService, type GivenConfig } from '../app/build';
-import { startTestServer, type TestDatabase, type TestServer } from './test-server';
+import { startEmbedded } from '../embedded-postgres';
 import { readConfig } from '../platform/config/config';
+import { openConnection } from '../platform/database/data-source';
 import type { ExtensionModule } from '../platform/extension/extension';
 import { Clock } from '../platform/runtime/clock';
 import { runDueWork } from '../platform/runtime/periodic-work';
@@ -37,13 +42,19 @@ export interface TestKeyOptions {
   readonly expiresAt?: Date;
 }
 
+/** A database for one store or one check. */
+export interface TestDatabase {
+  readonly url: string;
+  drop(): Promise<void>;
+}
+
 export interface TestStoreOptions {
   readonly extensions?: readonly ExtensionModule[];
   /** Settings that differ from the defaults. The environment is not read. */
   readonly settings?: GivenConfig;
   readonly clock?: TestClock;
-  /** A server that several stores share; its owner closes it. Default: a server of this store. */
-  readonly server?: TestServer;
+  /** Creates an empty database. Default: on an embedded PostgreSQL of this store. */
+  readonly createDatabase?: () => Promise<TestDatabase>;
 }
 
 /** A running store with a database of its own. */
@@ -53,8 +64,6 @@ export interface TestStore {
   readonly app: NestFastifyApplication;
   readonly clock: TestClock;
   readonly extensions: readonly ExtensionModule[];
-  /** Every scope that an operation can require. */
-  readonly scopes: readonly string[];
   /** The lines of the log, from the level `warn`. */
   readonly log: readonly string[];
   /** Creates an API key. @returns the secret */
@@ -68,9 +77,9 @@ export interface TestStore {
   fetch(path: string, request?: TestRequest): Promise<TestResponse>;
   /** Does immediately all that is due: what expires, deliveries of webhooks, counts that wait to be written. */
   runDueWork(): Promise<void>;
-  /** Creates a database on the server of this store. */
+  /** Creates an empty database on the server of this store. */
   createDatabase(): Promise<TestDatabase>;
-  /** Stops the store, removes its database, and stops the server unless it was given. */
+  /** Stops the store, removes its database, and stops its server. */
   close(): Promise<void>;
 }
 
@@ -82,7 +91,7 @@ const NO_LIMIT = 1_000_000_000;
  * @throws UserError for a mistake of an extension
  */
 export async function startTestStore(options: TestStoreOptions = {}): Promise<TestStore> {
-  const { extensions = [], settings = {}, clock = new TestClock(), server: given } = options;
+  const { extensions = [], settings = {}, clock = new TestClock() } = options;
   /** In the order in which their objects were opened. */
   const closing: (() => Promise<void>)[] = [];
   const close = async (): Promise<void> => {
@@ -90,9 +99,8 @@ export async function startTestStore(options: TestStoreOptions = {}): Promise<Te
   };
   try {
     const store = createStore(extensions);
-    const server = given ?? (await startTestServer());
-    if (!given) closing.push(() => server.close());
-    const database = await server.createDatabase();
+    const createDatabase = options.createDatabase ?? (await startServer(closing));
+    const database = await createDatabase();
     closing.push(() => database.drop());
     // A busy machine must not make concurrent requests 503.
     const defaults = readConfig({ LOG_LEVEL: 'warn', DATABASE_POOL_WAIT_MS: '20000' }, store.settings);
@@ -101,8 +109,8 @@ export async function startTestStore(options: TestStoreOptions = {}): Promise<Te
     const { app } = await buildService(config, store, { write: (line) => void log.push(line) }, clock);
     closing.push(() => app.close());
     await app.listen(0, '127.0.0.1');
-    const [url, { scopes }] = [await app.getUrl(), store];
-    const key = keyCreator(app.get(ApiKeysService, { strict: false }), scopes);
+    const url = await app.getUrl();
+    const key = keyCreator(app.get(ApiKeysService, { strict: false }), store.scopes);
     let document: ApiDocument | undefined;
     const fetch = async (path: string, request: TestRequest = {}): Promise<TestResponse> => {
       const response = await sendRequest(url, path, request);
@@ -110,12 +118,33 @@ export async function startTestStore(options: TestStoreOptions = {}): Promise<Te
       document.require(request.method ?? 'GET', path, response);
       return response;
     };
-    const work = { runDueWork: () => runDueWork(app), createDatabase: () => server.createDatabase() };
-    return { url, app, clock, extensions, scopes, log, key, fetch, ...work, close };
+    const work = { runDueWork: () => runDueWork(app), createDatabase };
+    return { url, app, clock, extensions, log, key, fetch, ...work, close };
   } catch (error) {
     await close();
     throw error;
   }
+}
+
+/** Starts an embedded PostgreSQL in a temporary folder. @returns a function that creates a database on it */
+async function startServer(closing: (() => Promise<void>)[]): Promise<() => Promise<TestDatabase>> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'animal-store-testing-'));
+  closing.push(() => rm(dataDir, { recursive: true, force: true }));
+  const server = await startEmbedded({ dataDir, durable: false });
+  closing.push(() => server.stop());
+  const run = async (statement: string): Promise<void> => {
+    const client = await openConnection(server.url());
+    try {
+      await client.query(statement);
+    } finally {
+      await client.end();
+    }
+  };
+  return async () => {
+    const name = `test_${randomUUID().replaceAll('-', '')}`;
+    await run(`CREATE DATABASE ${name} STRATEGY FILE_COPY`);
+    return { url: server.url(name), drop: () => run(`DROP DATABASE ${name} WITH (FORCE)`) };
+  };
 }
 
 /** Reads the OpenAPI document of a store at its address. */

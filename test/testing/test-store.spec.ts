@@ -1,7 +1,92 @@
 import { existsSync } from 'node:fs';
-import { startTestStore, type TestStore } from '../../src/testing';
+import { brokenPromises, startTestStore, type TestStore, type TestStoreOptions } from '../../src/testing';
+import { brokenMigrations } from '../../src/testing/promises';
+import { extensionOf, migrationOf } from '../database/support/extensions';
 import { kennels } from '../modules/support/kennels.extension';
-import { sharedServer } from './support/shared-server';
+import { createDatabase } from '../support/database';
+import { holdMeasuredTime } from '../support/timers';
+import { itemsExtension } from './support/items.extension';
+
+/** Starts a store on the server of the run, never through its pooler, in a database that has the schema already. */
+const startShared = (options: TestStoreOptions) =>
+  startTestStore({
+    ...options,
+    createDatabase: async () => {
+      const database = await createDatabase();
+      return { ...database, url: database.directUrl };
+    },
+  });
+
+/** Mistakes of three extensions, each with the sentence that names it. */
+const MISTAKES: Readonly<Record<string, readonly (readonly [mistake: string, sentence: RegExp])[]>> = {
+  'first-items': [
+    ['no key is required', /GET .* responds 200 to a request without a key, and must respond 401/],
+    ['a list is sorted by name', /GET .* is not in ascending order of id/],
+    ['any text', /POST .* responds 500 to name = "a\\u0000b"/],
+    ['a response is not kept', /POST .* does not replay the response of an Idempotency-Key/],
+    ['an unknown id is found', /GET .* responds 200 to an unknown id, and documents 404/],
+    ['If-Match is ignored', /PATCH .* responds 200 to an If-Match of another state, and must respond 412/],
+  ],
+  'second-items': [
+    ['a scope is not enough', /GET .* responds 403 to a key with the scope second-items:read/],
+    ['a cursor is ignored', /GET .* responds 200 to a cursor of another list, and must respond 400/],
+    ['a bound is ignored', /POST .* accepts size = 501, which its document forbids: \/size must be <= 500/],
+    ['a creation is repeated', /POST .* creates more than once for one Idempotency-Key/],
+    [
+      'a body is never the same',
+      /GET .* responds 200 to the ETag of its last response, and must respond 304/,
+    ],
+    ['another body is compared', /PATCH .* responds 412 to the current ETag in If-Match/],
+  ],
+  'third-items': [
+    ['a response is undocumented', /GET .* responds 200, which its document does not have: body \/size/],
+    ['a change is not undone', /PATCH .* changes the resource with an If-Match of another state/],
+  ],
+};
+
+describe('brokenPromises', () => {
+  let store: TestStore;
+  let sentences: readonly string[];
+  beforeAll(async () => {
+    // A busy machine must not make a limit wait.
+    holdMeasuredTime();
+    const broken = Object.entries(MISTAKES).map(([name, rows]) =>
+      itemsExtension(
+        name,
+        rows.map(([each]) => each),
+      ),
+    );
+    const extensions = [itemsExtension('correct-items'), ...broken];
+    store = await startShared({ extensions });
+    sentences = await brokenPromises(store);
+  });
+  afterAll(async () => {
+    jest.useRealTimers();
+    await store.close();
+  });
+
+  it('is empty for the store and a correct extension', () => {
+    expect(sentences.filter((each) => !/(first|second|third)-items/.test(each))).toEqual([]);
+  });
+
+  const rows = Object.entries(MISTAKES).flatMap(([name, of]) => of.map((row) => [...row, name] as const));
+  it.each(rows)('names the mistake that %s', (_mistake, sentence, name) => {
+    const own = sentences.filter((each) => each.includes(`/v1/${name}`));
+    expect(own).toContainEqual(expect.stringMatching(sentence));
+  });
+
+  it.each([
+    ['that fails', 'DROP TABLE wrnog', 'fails. The "down" of the .* \\(table "wrnog" does not exist\\)'],
+    ['that leaves something', 'DROP TABLE wrong', 'leaves a part .*\\(type "size" already exists\\)'],
+    ['that leaves a table', 'DROP TYPE size', 'leaves wrong[.]'],
+  ])('names a "down" %s', async (_what, down, sentence) => {
+    const up = `CREATE TYPE size AS ENUM ('s'); CREATE TABLE wrong (id int)`;
+    const extensions = [extensionOf('wrong', migrationOf('Wrong1795300000009', up, down))];
+    expect(await brokenMigrations({ ...store, extensions })).toEqual([
+      expect.stringMatching(`^The "down" of a migration ${sentence}`),
+    ]);
+  });
+});
 
 describe('a test store', () => {
   it('has a PostgreSQL of its own in a temporary folder, which close removes', async () => {
@@ -17,7 +102,7 @@ describe('a test store', () => {
   describe('on a given server', () => {
     let store: TestStore;
     beforeAll(async () => {
-      store = await startTestStore({ extensions: [kennels], server: sharedServer });
+      store = await startShared({ extensions: [kennels] });
     });
     afterAll(() => store.close());
 
@@ -55,6 +140,6 @@ describe('a test store', () => {
 
   it('rejects with the sentence of a mistake in an extension, and leaves nothing open', async () => {
     const extensions = [{ name: 'My Kennels' }];
-    await expect(startTestStore({ extensions, server: sharedServer })).rejects.toThrow('the name My Kennels');
+    await expect(startShared({ extensions })).rejects.toThrow('the name My Kennels');
   });
 });
