@@ -1,6 +1,6 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { prefixOf } from '../accounts';
-import { createApp, requireIndexes } from './create-app';
+import { createApp } from './create-app';
 import { StandardOutput } from '../server/logging/standard-output';
 import { otherRoles } from './rights.repository';
 import { createStore, type Store } from './store';
@@ -73,10 +73,6 @@ export async function buildService(
     app.get(DatabaseModule).afterClose(() => database.close());
     // A "db revert" may have run before this instance registered itself as running.
     await migrated();
-    await requireIndexes(app, config, logger).catch(async (error: unknown) => {
-      await app.close();
-      throw error;
-    });
     for (const { isRead, names } of await otherRoles(app.get(Sql, { strict: false }))) {
       const sentence = `These roles besides the owner may ${isRead ? 'read' : 'change'} tables of the store: ${names}.`;
       if (isRead) logger.info(sentence);

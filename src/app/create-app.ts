@@ -7,9 +7,7 @@ import { getDataSourceToken } from '@nestjs/typeorm';
 import { Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { planTable } from '../accounts';
-import { UserError } from '../platform/errors/user-error';
 import { rejectFaults } from './faults.repository';
-import { missingIndexes } from './indexes.repository';
 import { Sql } from '../platform/database/sql';
 import type { Logger } from '../server/logging/logger';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
@@ -61,20 +59,6 @@ export async function createApp(
     throw error;
   }
   return app;
-}
-
-/** @throws UserError in development if the pages of a list would be slow; elsewhere the log says so */
-export async function requireIndexes(
-  app: NestFastifyApplication,
-  { deployment }: Pick<ServiceConfig, 'deployment'>,
-  logger: Logger,
-): Promise<void> {
-  const missing = await missingIndexes(app.get(Sql, { strict: false }));
-  if (missing.length === 0) return;
-  const sentence = `A list lacks an index, without which its pages are slow: add ${missing.join('; ')} to a migration.`;
-  // A service with customers had better be slow than stopped.
-  if (deployment === 'development') throw new UserError(sentence);
-  logger.warn(sentence);
 }
 
 /** Adds the hooks and routes around the modules, in the order in which a request passes them. */

@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { type Choice, Instant, Int64, OneOf, SomeOf, Text, Timestamp } from '../platform/validation/fields';
+import { type Choice, Int64, OneOf, SomeOf, Text, Timestamp } from '../platform/validation/fields';
 import { QuickDto } from '../platform/validation/declare-field';
 import { SortedPageQuery } from '../platform/paging/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
@@ -85,12 +85,4 @@ export class ListOrdersQuery extends SortedPageQuery {
 
   @Int64({ optional: true, description: 'Only orders of this animal.' })
   readonly petId?: bigint;
-
-  @Instant({
-    optional: true,
-    description:
-      'Only orders that were placed or changed at this time or later (RFC 3339). To miss none, ask from 15 seconds before the newest `updatedAt` that you have: an order appears when its transaction ends, and the clocks of instances may differ by a second.',
-    example: '2026-11-21T12:00:00Z',
-  })
-  readonly updatedSince?: string;
 }

@@ -33,7 +33,6 @@ export const orderPages = pages(
   {
     filters: { accountId: 'account_id', status: 'status' },
     rare: { petId: 'pet_id' },
-    since: { updatedSince: 'updated_at' },
     values: { status: ORDER_STATUSES },
   },
 );

@@ -6,7 +6,6 @@ import { startApp, type TestApp } from '../support/app';
 import { linksOf } from '../support/links';
 
 const [MIN, MAX] = [-(2n ** 63n), 2n ** 63n - 1n];
-const START = Date.parse('2026-11-21T12:00:00Z');
 const ACCOUNTS = ['shop', 'zoo & co', 'nobody'];
 const DEFAULT_LIMIT = 20;
 
@@ -31,21 +30,12 @@ type Example = [rows: Row[], queries: [Query, Query]];
 
 const single = (...values: readonly string[]) => fc.constantFrom(...values.map((value) => [value]));
 const some = (values: readonly string[]) => fc.shuffledSubarray([...values], { minLength: 1 });
-const minute = (minutes: number) => new Date(START + minutes * 60_000).toISOString();
 const range = (count: number, first: bigint) => Array.from({ length: count }, (_, at) => first + BigInt(at));
 const texts = (ids: readonly bigint[]) => ids.map(String);
 
 const PET_IDS = [...range(3, MIN), ...range(3, -1n), ...range(25, 2n ** 53n - 2n), ...range(3, MAX - 2n)];
-/** The time of a change is found in blocks of 4,096 ids. */
 const ORDER_IDS = [...range(3, 1n), ...range(25, 4_090n), ...range(2, 12_288n), ...range(3, 2n ** 53n)];
 const HIGHEST = texts(range(100, MAX - 99n));
-const LATE = texts(range(1_100, 4_000n)).map((id, at) => ({
-  id,
-  account: ACCOUNTS[at % 2]!,
-  petId: id,
-  status: 'placed',
-  updatedAt: minute(at % 60),
-}));
 
 const PETS: List = {
   path: '/v1/pets',
@@ -91,38 +81,25 @@ const ORDERS: List = {
         account: fc.constantFrom(...ACCOUNTS.slice(0, 2)),
         status: fc.constantFrom(...ORDER_STATUSES),
         petId: fc.constantFrom('3', String(MAX)),
-        updatedAt: fc.integer({ min: 0, max: 5 }).map(minute),
       })
       .map((row) => (/placed|approved/.test(row.status) ? { ...row, petId: id } : row)),
   filters: {
     account: single(...ACCOUNTS),
     status: some(ORDER_STATUSES),
     petId: single('3', String(MAX), '4711', ...texts(ORDER_IDS)),
-    updatedSince: single(minute(-1), minute(3), minute(9_999)),
   },
   insert: `
     INSERT INTO store_orders (id, account_id, pet_id, status, placed_at, updated_at) OVERRIDING SYSTEM VALUE
-    SELECT row.id, accounts.id, "petId", status, now(), "updatedAt"
-    FROM json_to_recordset($1) AS row (id bigint, account text, "petId" bigint, status text, "updatedAt" timestamptz)
+    SELECT row.id, accounts.id, "petId", status, now(), now()
+    FROM json_to_recordset($1) AS row (id bigint, account text, "petId" bigint, status text)
     JOIN accounts ON name = account`,
-  examples: [
-    // More than a thousand orders are later than the time.
-    [
-      LATE,
-      [
-        { updatedSince: [minute(5)], limit: ['100'] },
-        { updatedSince: [minute(0)], sort: ['-id'], limit: ['100'] },
-      ],
-    ],
-  ],
+  examples: [],
 };
 
 /** Returns the ids of the rows that a query means, in its order. */
 function idsFor(rows: readonly Row[], query: Query): string[] {
-  const [since = ''] = query['updatedSince'] ?? [];
-  const filters = Object.entries(query).filter(([name]) => !/^(limit|sort|updatedSince)$/.test(name));
+  const filters = Object.entries(query).filter(([name]) => !/^(limit|sort)$/.test(name));
   const ids = rows
-    .filter(({ updatedAt = since }) => updatedAt >= since)
     .filter((row) => filters.every(([name, values]) => values.includes(row[name]!)))
     .map(({ id }) => BigInt(id))
     .toSorted((one, other) => Number(one - other));

@@ -30,7 +30,6 @@ import {
   Text,
 } from '../../src';
 import { ListPetsQuery } from '../../src/pets';
-import { userMessage } from '../../src/app/user-message';
 import { migrationOf } from '../database/support/extensions';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
@@ -176,21 +175,6 @@ describe('a module', () => {
 
   it('gets no page without the value of a column that every page needs', () => {
     expect(() => toys.select(new ListToysQuery())).toThrow('the list of toys needs account_id');
-  });
-
-  it.each([
-    ['is missing', ''],
-    ['is partial', 'CREATE INDEX toys_size ON toys (account_id NULLS FIRST, size, id) WHERE size > 0'],
-    ['has NULLS LAST', 'CREATE INDEX toys_size ON toys (account_id, size, id)'],
-    ['has another order', 'CREATE INDEX toys_size ON toys (size NULLS FIRST, account_id, id)'],
-  ])('does not start if an index of its list %s, and gets the statements', async (_what, other) => {
-    await app.database.query(`DROP INDEX toys_place, toys_size; ${other}`);
-    const started = startApp({}, { beside: app, modules: [ToysModule] });
-    const message = await started.then(() => 'started', userMessage);
-    await app.database.query(`DROP INDEX IF EXISTS toys_size; ${INDEXES[1]}; ${INDEXES[2]}`);
-    expect(message).toBe(
-      'A list lacks an index, without which its pages are slow: add CREATE INDEX ON toys (account_id NULLS FIRST, place, id); CREATE INDEX ON toys (account_id NULLS FIRST, size, id) to a migration.',
-    );
   });
 
   it('has each @PathId documented in the order of the path, with its error', async () => {

@@ -1,6 +1,6 @@
 import type { Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { createApp, requireIndexes } from '../../src/app/create-app';
+import { createApp } from '../../src/app/create-app';
 import { createStore } from '../../src/app/store';
 import type { DefinedScope } from '../../src/platform/extension/define-scopes';
 import type { Extension } from '../../src/platform/extension/extension';
@@ -82,10 +82,6 @@ export async function startApp(
   const start = async () => {
     const logger = createLogger(config, { write: (line) => log.push(line) });
     const nest = await createApp(config, logger, store, clock);
-    await requireIndexes(nest, config, logger).catch(async (error: unknown) => {
-      await nest.close();
-      throw error;
-    });
     beforeListen?.(nest);
     await nest.listen(0, '127.0.0.1');
     return { nest, url: await nest.getUrl() };

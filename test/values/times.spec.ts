@@ -1,8 +1,10 @@
+import { Controller, Get, Module, Query } from '@nestjs/common';
+import { ApiSchema } from '@nestjs/swagger';
 import * as fc from 'fast-check';
-import { FIRST_TIME } from '../../src/platform/validation/fields';
+import { defineScopes, Operation, Timestamp } from '../../src';
+import { FIRST_TIME, Instant } from '../../src/platform/validation/fields';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
-import { linksOf } from '../support/links';
 
 const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
 const MINUTE_MS = 60_000;
@@ -63,32 +65,56 @@ const WRONG = (
   ] as const
 ).flatMap(([part, values]) => values.map((value): Partial<Parts> => ({ [part]: value })));
 
+class TimeQuery {
+  @Instant({ description: 'A time.', example: '2026-11-21T12:00:00Z' })
+  readonly at!: string;
+}
+
+@ApiSchema({ description: 'A time.' })
+class Time {
+  @Timestamp({ description: 'The time of the query.', example: '2026-11-21T12:00:00.000Z' })
+  readonly at!: string;
+}
+
+const timeScopes = defineScopes('times', 'read');
+
+@Controller({ path: 'times', version: '1' })
+class TimesController {
+  @Get()
+  @Operation({
+    id: 'getTime',
+    summary: 'Get a time',
+    description: 'Returns the time of the query.',
+    scope: timeScopes.read,
+    returns: [200, Time, 'The time.'],
+  })
+  get(@Query() { at }: TimeQuery): Time {
+    return { at };
+  }
+}
+
+@Module({ controllers: [TimesController] })
+class TimesModule {}
+
 describe('a time of a request', () => {
   let app: TestApp;
   let key: string;
   let id: string;
   beforeAll(async () => {
-    // Orders without an expiry would get one meanwhile, and another updatedAt.
-    app = await startApp({ orderExpiresAfterHours: 0 } as object);
+    const times = { name: 'times', scopes: Object.values(timeScopes), modules: [TimesModule] };
+    app = await startApp({}, { extensions: [times] });
     key = await app.unlimitedKey();
     ({ id } = await app.createKey());
-    await app.database.query(
-      `INSERT INTO store_orders (account_id, pet_id, status, placed_at, updated_at)
-       SELECT min(accounts.id), n, 'placed', now(), $1 FROM accounts, generate_series(1, 2) AS n GROUP BY n`,
-      [new Date(LAST_TIME)],
-    );
   });
   afterAll(() => app.close());
 
-  const list = (text: string) =>
-    app.get(`/v1/store/orders?account=*&limit=1&updatedSince=${encodeURIComponent(text)}`, { key });
+  const get = (text: string) => app.get(`/v1/times?at=${encodeURIComponent(text)}`, { key });
   const setExpiry = (expiresAt: string) => app.send('PATCH', `/v1/keys/${id}`, { key, body: { expiresAt } });
 
   it('may have every form of RFC 3339, with any offset and fraction, in a query and a body', async () => {
     const property = fc.asyncProperty(TIME, async ({ parts, printed }) => {
       const text = textOf(parts);
-      const { next } = linksOf(await list(text));
-      expect([text, new URL(next!, app.url).searchParams.get('updatedSince')]).toEqual([text, printed]);
+      expect([text, (await get(text)).json]).toEqual([text, { at: printed }]);
       // A key expires in the future only.
       const isLater = Date.parse(printed) > app.clock.now();
       const { json } = await setExpiry(text);
@@ -108,14 +134,13 @@ describe('a time of a request', () => {
     ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
     ['9999-12-31T23:59:59.999+00:00', '9999-12-31T23:59:59.999Z'],
   ])('%s is %s', async (text, printed) => {
-    const { next } = linksOf(await list(text));
-    expect(new URL(next!, app.url).searchParams.get('updatedSince')).toBe(printed);
+    expect((await get(text)).json).toEqual({ at: printed });
   });
 
   it('is 400 validation_failed in any other form', async () => {
     const property = fc.asyncProperty(TIME, fc.constantFrom(...WRONG), async ({ parts }, wrong) => {
       const text = textOf({ ...parts, ...wrong });
-      for (const response of [await list(text), await setExpiry(text)])
+      for (const response of [await get(text), await setExpiry(text)])
         expect({ text, json: response.json }).toMatchObject({ text, json: { code: 'validation_failed' } });
     });
     await fc.assert(property, { numRuns: 60 });
@@ -132,15 +157,15 @@ describe('a time of a request', () => {
     '0001-01-01T00:00:00+00:01',
     '2026-11-21T23:59:60Z',
   ])('400 validation_failed for "%s"', async (text) => {
-    for (const response of [await list(text), await setExpiry(text)])
+    for (const response of [await get(text), await setExpiry(text)])
       expectError(response, 400, 'validation_failed');
   });
 
   it('400 says that + is %2B in a URL, and rejects a repeated parameter', async () => {
     const time = '2026-11-21T12:00:00+02:00';
-    const { json } = await app.get(`/v1/store/orders?updatedSince=${time}`);
+    const { json } = await app.get(`/v1/times?at=${time}`, { key });
     expect(json.message).toContain('%2B');
-    const twice = `updatedSince=${encodeURIComponent(time)}`;
-    expectError(await app.get(`/v1/store/orders?${twice}&${twice}`), 400, 'validation_failed');
+    const twice = `at=${encodeURIComponent(time)}`;
+    expectError(await app.get(`/v1/times?${twice}&${twice}`, { key }), 400, 'validation_failed');
   });
 });

@@ -292,7 +292,7 @@ class AnimalStore:
         return self._list("/categories", limit=limit)
 
     def list_orders(self, *, limit: int = 100, **filters: Any) -> Iterator[Order]:
-        """Filters: status (also as a list), petId, updatedSince, sort, account. `limit` is the size of a page."""
+        """Filters: status (also as a list), petId, sort, account. `limit` is the size of a page."""
         return self._list("/store/orders", limit=limit, **filters)
 
     def get_order(self, order_id: int) -> Order:

@@ -9,7 +9,7 @@ import {
   SortedPageQuery,
 } from '../paging/page';
 import { declareFilters } from '../validation/declare-field';
-import { ALL_IDS, BLOCK, type Condition, pageStatement } from './page-statement';
+import { type Condition, pageStatement } from './page-statement';
 import type { Sql, Statement } from './sql';
 
 /** A table that is listed in the order of its `id`. */
@@ -25,19 +25,20 @@ export interface ListedTable<Row extends { readonly id: bigint }> {
 interface ListFilters<Member extends string> {
   /** Columns whose value each request gives, such as the account. */
   readonly always?: readonly string[];
-  /** The columns of the filters that a request may have, by the members of its query. A value may be a list of values. */
+  /**
+   * The columns of the filters that a request may have, by the members of its query, in the order of their index. A value
+   * may be a list of values.
+   */
   readonly filters?: Readonly<Record<Member, string>>;
-  /** The columns of filters with few rows for each value. Their indexes also have the columns of `values`. */
+  /** The columns of filters that few rows meet for most values, each with an index on it and `id` (decision 34). */
   readonly rare?: Readonly<Record<string, string>>;
-  /** The column of which a request gives the lowest value, by the member of its query. Ids are below 2^62. */
-  readonly since?: Readonly<Record<string, string>>;
-  /** All values of each filter with few values, by member. `rare` reads them one by one. */
+  /** All values of filters that have few, by member. A request without them reads each, so no index lacks their columns. */
   readonly values?: Readonly<Record<string, readonly string[]>>;
   /** The member of the query with a list of ids. */
   readonly ids?: string;
   /**
-   * By member of the query, a condition that no index has in the order of `id`. `$value` stands for the value, as in
-   * `{ q: 'words(name) @@ $value::tsquery' }`. All rows that meet it are read and sorted.
+   * By member of the query, a condition that few rows meet, in any order of `id`. `$value` stands for the value, as in
+   * `{ q: 'words(name) @@ $value::tsquery' }`. All these rows are read and sorted.
    */
   readonly matches?: Readonly<Record<string, string>>;
 }
@@ -52,30 +53,24 @@ interface SelectedPage {
   readonly parameters: readonly unknown[];
 }
 
-export const LISTS: Pages<{ readonly id: bigint }, never>[] = [];
-
 /**
  * Declares the list of a table: its pages in both orders of `id`, for every combination of its filters.
  *
  * `pages(KENNELS, { always: ['account_id'], filters: { town: 'town' } })` needs the indexes `(account_id, id)` and
- * `(account_id NULLS FIRST, town, id)`. With all `values` of the town, `rare: { dogId: 'dog_id' }` needs
- * `(account_id NULLS FIRST, dog_id, town, id)`, and `since: { changedSince: 'changed_at' }` needs
- * `((id >> 12), account_id, changed_at, town)` and `((id >> 62), account_id, changed_at)`. The start names those that are
- * missing.
+ * `(account_id NULLS FIRST, town, id)`; with all `values` of the town only the second one.
  */
 export function pages<Row extends { readonly id: bigint }, Member extends keyof Row & string = never>(
   table: ListedTable<Row>,
   filters: ListFilters<Member> = {},
 ): Pages<Row, Member> {
-  const list = new Pages<Row, Member>(table, filters);
-  LISTS.push(list);
-  return list;
+  return new Pages<Row, Member>(table, filters);
 }
 
 /**
  * Reads the pages of a list. An index on the columns of the filters and `id`, in this order, serves both directions at
  * any depth, and a statement is planned once. Decision 22 explains the row comparisons, the LIMITs, and NULLS FIRST;
- * decision 34 the lists of values, `rare` and `since`.
+ * decision 34 the lists of values,
+ * `rare` and `matches`.
  */
 export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row> {
   /** By direction and number of values of each condition. */
@@ -88,17 +83,14 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
   constructor(
     /** @internal */
     readonly table: ListedTable<Row>,
-    { always = [], filters = {}, rare = {}, since = {}, values = {}, ids, matches = {} }: ListFilters<string>,
+    { always = [], filters = {}, rare = {}, values = {}, ids, matches = {} }: ListFilters<string>,
   ) {
     this.values = values;
     const add = (kind: Condition['kind'], member: string, column: string) =>
       this.conditions.push({ kind, member, column });
-    const isFew = (member: string) => member in values;
     for (const column of always) add('always', column, column);
-    for (const [member, column] of Object.entries(filters)) if (!isFew(member)) add('filter', member, column);
+    for (const [member, column] of Object.entries(filters)) add('filter', member, column);
     for (const [member, column] of Object.entries(rare)) add('rare', member, column);
-    for (const [member, column] of Object.entries(filters)) if (isFew(member)) add('few', member, column);
-    for (const [member, column] of Object.entries(since)) add('since', member, column);
     for (const [member, condition] of Object.entries(matches)) add('match', member, condition);
     if (ids !== undefined) add('ids', ids, 'id');
   }
@@ -108,10 +100,8 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     class Query extends SortedPageQuery {}
     if (!this.table.type)
       throw new Error(`The list of ${this.table.table} has no type: add the class of its rows.`);
-    declareFilters(Query, this.table.type, [
-      ...this.of('filter', ({ member }) => member),
-      ...this.of('few', ({ member }) => member),
-    ]);
+    const members = this.conditions.flatMap(({ kind, member }) => (kind === 'filter' ? [member] : []));
+    declareFilters(Query, this.table.type, members);
     // The fields declare the members.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return Query as never;
@@ -132,13 +122,15 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     const request = pageRequestOf(`/${this.table.table.replaceAll('_', '/')}`, query);
     const parameters: unknown[] = [request.first, request.count];
     const all: GivenValues = Object.assign({}, query, given);
-    const isRare = this.conditions.some(({ kind, member }) => kind === 'rare' && all[member] !== undefined);
+    const has = (...kinds: Condition['kind'][]) =>
+      this.conditions.some(({ kind, member }) => kinds.includes(kind) && all[member] !== undefined);
+    const values = has('always', 'filter') && !has('rare', 'match', 'ids') ? this.values : {};
     const counts = this.conditions.map(({ kind, member }) => {
-      const value = (kind === 'always' ? given : all)[member] ?? (isRare ? this.values[member] : undefined);
+      const value = (kind === 'always' ? given : all)[member] ?? values[member];
       if (value === undefined && kind === 'always')
         throw new Error(`the list of ${this.table.table} needs ${member}`);
-      const values = Array.isArray(value) && value.length > 0 && kind !== 'ids' ? value : [value];
-      return value === undefined ? 0 : parameters.push(...values) && values.length;
+      const each = Array.isArray(value) && value.length > 0 && kind !== 'ids' ? value : [value];
+      return value === undefined ? 0 : parameters.push(...each) && each.length;
     });
     const shape = `${request.direction} ${counts.join(' ')}`;
     const statement = this.statements.get(shape) ?? this.statementOf(counts, request.direction);
@@ -151,23 +143,6 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     return cutPage(request, await sql.rows<Row>(statement, parameters));
   }
 
-  /** Lists the columns of the indexes, for each combination of filters. @internal */
-  indexes(): string[] {
-    const columnsOf = (kind: Condition['kind']) => this.of(kind, ({ column }) => column);
-    const few = columnsOf('few');
-    const many = subsetsOf(columnsOf('filter')).map((some) => [...columnsOf('always'), ...some]);
-    return [
-      ...many.flatMap((some) => subsetsOf(few).map((others) => indexOn([...some, ...others]))),
-      ...columnsOf('rare').flatMap((column) => many.map((some) => indexOn([...some, column, ...few]))),
-      ...columnsOf('since').flatMap((column) =>
-        many.flatMap((some) => [
-          [BLOCK, ...some, column, ...few].join(', '),
-          [ALL_IDS, ...some, column].join(', '),
-        ]),
-      ),
-    ];
-  }
-
   private statementOf(counts: readonly number[], direction: Direction): Statement {
     let last = 2;
     const given = this.conditions
@@ -176,21 +151,4 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     const { read } = this.table;
     return { ...(read && { read }), ...pageStatement(this.table, given, direction) };
   }
-
-  private of<T>(wanted: Condition['kind'], read: (condition: Condition) => T): T[] {
-    return this.conditions.filter(({ kind }) => kind === wanted).map(read);
-  }
-}
-
-function indexOn([first, ...others]: readonly string[]): string {
-  if (first === undefined) return 'id';
-  return [others.length > 0 ? `${first} NULLS FIRST` : first, ...others, 'id'].join(', ');
-}
-
-/** Lists the combinations of names, with none and with all of them. */
-function subsetsOf(names: readonly string[]): string[][] {
-  const [last] = names.slice(-1);
-  if (last === undefined) return [[]];
-  const subsets = subsetsOf(names.slice(0, -1));
-  return [...subsets, ...subsets.map((each) => [...each, last])];
 }

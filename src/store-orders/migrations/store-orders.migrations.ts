@@ -67,18 +67,12 @@ export class ForgottenOrders1795219200020 extends SqlMigration {
   override readonly upSql = `
     ALTER TABLE store_orders ADD COLUMN expires_at timestamptz;
     CREATE INDEX store_orders_expires_at ON store_orders (expires_at) WHERE status = 'placed';
-    -- For the pages of an animal's orders, and of those since a time (decision 34).
     CREATE INDEX store_orders_pet_id_id ON store_orders (pet_id, id);
-    CREATE INDEX store_orders_pet_id_status_id ON store_orders (pet_id NULLS FIRST, status, id);
-    CREATE INDEX store_orders_account_id_pet_id_status_id
-      ON store_orders (account_id NULLS FIRST, pet_id, status, id);
-    CREATE INDEX store_orders_late ON store_orders ((id >> 62), updated_at);
-    CREATE INDEX store_orders_account_id_late ON store_orders ((id >> 62), account_id, updated_at);
-    CREATE INDEX store_orders_blocks ON store_orders ((id >> 12), updated_at, status);
-    CREATE INDEX store_orders_account_id_blocks ON store_orders ((id >> 12), account_id, updated_at, status)`;
+    -- The index on (account_id, status, id) has the orders of every status, too.
+    DROP INDEX store_orders_account_id_id`;
   override readonly downSql = `
-    DROP INDEX store_orders_pet_id_id, store_orders_pet_id_status_id, store_orders_account_id_pet_id_status_id,
-      store_orders_late, store_orders_account_id_late, store_orders_blocks, store_orders_account_id_blocks;
+    CREATE INDEX store_orders_account_id_id ON store_orders (account_id, id);
+    DROP INDEX store_orders_pet_id_id;
     ALTER TABLE store_orders DROP COLUMN expires_at`;
 }
 

@@ -25,7 +25,6 @@ export async function accepted(store: AnimalStore): Promise<void> {
   await store.orders.update(order.id, { status: 'cancelled' });
   for await (const each of store.orders.list({
     status: ['placed', 'approved'],
-    updatedSince: '2026-11-21T12:00:00Z',
     account: '*',
   }))
     await store.orders.get(each.id);
