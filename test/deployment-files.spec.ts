@@ -1,15 +1,16 @@
 /** @jest-environment-options {"ownSources": true} */
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { load } from 'js-yaml';
+import { load, YAML11_SCHEMA } from 'js-yaml';
 import { createStore } from '../src/app/store';
 import { settings } from '../src/platform/config/settings';
 import { isPublicAddress } from '../src/webhooks/public-addresses';
 import { V8_FLAGS, YOUNG_GENERATION as size } from '../src/app/v8-flags';
 
-const read = (file: string): string => readFileSync(join(__dirname, '..', file), 'utf8');
+const ROOT = join(__dirname, '..');
+const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8');
 
 const { groups } = load(read('deploy/prometheus/alerts.yml')) as any;
 const alerts: any[] = groups.flatMap((group: any) => group.rules).filter(({ alert }: any) => alert);
@@ -37,18 +38,10 @@ interface Service {
   readonly ports?: readonly string[];
 }
 
-const { services } = withMerges(load(read('docker-compose.yml'))) as {
+// Only YAML 1.1 has the merge keys `<<` of Compose.
+const { services } = load(read('docker-compose.yml'), { schema: YAML11_SCHEMA }) as {
   services: Readonly<Record<string, Service>>;
 };
-
-/** Resolves the merge keys `<<`, which YAML 1.2 does not have and Compose has. */
-function withMerges(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withMerges);
-  if (typeof value !== 'object' || value === null) return value;
-  const { '<<': base, ...own } = value as Readonly<Record<string, unknown>>;
-  const members = Object.entries(own).map(([name, each]) => [name, withMerges(each)] as const);
-  return { ...(withMerges(base) as object | undefined), ...Object.fromEntries(members) };
-}
 
 describe('docker-compose.yml', () => {
   // Compose reads .env, too: a copy of .env.example would make the container a deployment for development.
@@ -192,5 +185,71 @@ describe('Node.js versions', () => {
     const fake = `--import=data:text/javascript,Object.defineProperty(process.versions,'node',{value:'${version}'})`;
     const args = [fake, join(__dirname, '..', 'scripts', 'build.mjs'), '--if-changed'];
     expect(spawnSync(process.execPath, args, { cwd: tmpdir() }).stderr.toString()).toBe(message);
+  });
+});
+
+const versionOf = (file: string): string => JSON.parse(read(file)).version;
+const VERSION = versionOf('package.json');
+
+interface Job {
+  readonly needs?: readonly string[];
+  readonly steps?: readonly { readonly name?: string; readonly run?: string }[];
+}
+
+const { jobs } = load(read('.github/workflows/release.yml')) as { jobs: Readonly<Record<string, Job>> };
+
+// actionlint checks the workflows in test/interop. No runner has executed this one.
+describe('the release workflow', () => {
+  let folder: string;
+  beforeAll(() => {
+    folder = mkdtempSync(join(tmpdir(), 'animal-store-release-'));
+    for (const file of ['package.json', 'CHANGELOG.md', 'clients/typescript/package.json']) {
+      mkdirSync(join(folder, file, '..'), { recursive: true });
+      cpSync(join(ROOT, file), join(folder, file));
+    }
+  });
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  /** Runs a step as a runner does. @returns its exit status */
+  const runStep = (job: string, name: string, tag: string, at = ''): number | null => {
+    const step = jobs[job]!.steps!.find((each) => each.name === name)!;
+    const own = { GITHUB_REF_NAME: tag, GITHUB_SERVER_URL: 'https://example.com', GITHUB_REPOSITORY: 'a/b' };
+    const env = { ...process.env, ...own };
+    return spawnSync('bash', ['-e', '-c', step.run!], { cwd: join(folder, at), env, encoding: 'utf8' })
+      .status;
+  };
+
+  it('publishes nothing before the tests pass and the tag is the version', () => {
+    const free = Object.keys(jobs).filter((name) => jobs[name]!.needs === undefined);
+    expect(free).toEqual(['tests', 'tag']);
+    for (const { needs } of Object.values(jobs)) expect([undefined, free]).toContainEqual(needs);
+    expect(runStep('tag', 'The tag is the version', `v${VERSION}`)).toBe(0);
+    for (const tag of [VERSION, 'v0.9.0', `v${VERSION}-rc.1`])
+      expect([tag, runStep('tag', 'The tag is the version', tag)]).toEqual([tag, 1]);
+  });
+
+  it('publishes clients of the same version as the service', () => {
+    expect(versionOf('clients/typescript/package.json')).toBe(VERSION);
+    expect(read('clients/python/pyproject.toml')).toContain(`\nversion = "${VERSION}"\n`);
+  });
+
+  it('has the part of this version as notes', () => {
+    expect(runStep('tag', 'Notes of this version', `v${VERSION}`)).toBe(0);
+    const notes = readFileSync(join(folder, 'notes.md'), 'utf8');
+    const [, rest = ''] = read('CHANGELOG.md').split(new RegExp(`^## \\[${VERSION}\\] - [0-9-]{10}\n`, 'm'));
+    expect(notes).toBe(rest.split(/^## /m)[0]);
+    expect(notes.length).toBeGreaterThan(100);
+    expect(runStep('tag', 'Notes of this version', 'v0.9.0')).toBe(1);
+  });
+
+  it('publishes a package that names its repository', () => {
+    expect(runStep('npm', 'Make the package public', `v${VERSION}`, 'clients/typescript')).toBe(0);
+    const made = JSON.parse(readFileSync(join(folder, 'clients/typescript/package.json'), 'utf8'));
+    expect(made).not.toHaveProperty('private');
+    expect(made.repository).toEqual({
+      type: 'git',
+      url: 'git+https://example.com/a/b.git',
+      directory: 'clients/typescript',
+    });
   });
 });

@@ -1,32 +1,20 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { filesOf, read } from './docs/documents';
 import { problemsOf } from './prose/check-prose';
 import { type Paragraph, proseOfComments, proseOfMarkdown, titlesOf } from './prose/texts';
-
-const ROOT = join(__dirname, '..');
 
 /** docs/style.md quotes what it rules out; the rules do too. */
 const QUOTES = ['docs/style.md', 'test/prose/', 'test/prose.spec.ts'];
 
-const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-  cwd: ROOT,
-  encoding: 'utf8',
-})
-  .split('\n')
-  .filter((path) => path !== '' && !QUOTES.some((quoting) => path.startsWith(quoting)))
-  // Git lists a file that was deleted until the deletion is staged.
-  .filter((path) => existsSync(join(ROOT, path)));
+const files = filesOf().filter((path) => !QUOTES.some((quoting) => path.startsWith(quoting)));
 
 function problemsIn(pattern: RegExp, proseOf: (text: string) => Paragraph[]): string[] {
   return files
     .filter((path) => pattern.test(path))
-    .flatMap((path) => {
-      const text = readFileSync(join(ROOT, path), 'utf8');
-      return proseOf(text)
+    .flatMap((path) =>
+      proseOf(read(path))
         .flatMap(problemsOf)
-        .map((problem) => `${path}:${problem}`);
-    });
+        .map((problem) => `${path}:${problem}`),
+    );
 }
 
 describe('the prose', () => {

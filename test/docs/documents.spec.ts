@@ -1,16 +1,14 @@
-import { execFileSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { proseOfMarkdown } from '../prose/texts';
-import { codeBlocksOf, type Document, documents, ROOT } from './documents';
+import { codeBlocksOf, type Document, documents, filesOf, read, ROOT } from './documents';
 
 const MAX_WORDS = 15_000;
 /** A shorter sentence, such as "Stop the service.", may stand in two documents. */
 const MIN_WORDS_OF_SENTENCE = 8;
 
 const manual = documents.filter(({ path }) => /^(README|CONTRIBUTING|docs\/)/.test(path));
-const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 
 /** Counts as `wc -w` does. */
 function wordsOf({ text }: Document): number {
@@ -79,10 +77,7 @@ describe('README.md, CONTRIBUTING.md and docs', () => {
   it('docs/extending.md shows code that is compiled and run: excerpts of one file, with "// …" for the rest', () => {
     const tutorial = documents.find(({ path }) => path === 'docs/extending.md')!;
     const shown = codeBlocksOf(tutorial).filter(({ language }) => /^(ts|sql)$/.test(language));
-    const sources = ['examples/*/src/*.ts', 'examples/*/test/*.ts', 'test/example/*.ts'];
-    const listing = ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...sources];
-    const listed = execFileSync('git', listing, { cwd: ROOT, encoding: 'utf8' });
-    const files = listed.trim().split('\n').map(read);
+    const files = filesOf('examples/*/src/*.ts', 'examples/*/test/*.ts', 'test/example/*.ts').map(read);
     const invented = shown.filter(({ text }) => !files.some((file) => isExcerpt(text, file)));
     expect(shown.length).toBeGreaterThan(5);
     expect(invented.map(({ text }) => text)).toEqual([]);

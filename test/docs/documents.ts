@@ -10,17 +10,20 @@ export interface Document {
   readonly text: string;
 }
 
-/** Every document but the changelog, the decisions and the templates of issues. */
-export const documents: readonly Document[] = execFileSync(
-  'git',
-  ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'],
-  { cwd: ROOT, encoding: 'utf8' },
-)
-  .split('\n')
-  .filter((path) => path !== '' && !/^(CHANGELOG|docs\/decisions|\.github)/.test(path))
+export const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
+
+/** Lists the files of the repository, also new ones, that match one of the patterns. */
+export function filesOf(...patterns: readonly string[]): string[] {
+  const listing = ['ls-files', '--cached', '--others', '--exclude-standard', '--', ...patterns];
+  const listed = execFileSync('git', listing, { cwd: ROOT, encoding: 'utf8' }).split('\n');
   // Git lists a file that was deleted until the deletion is staged.
-  .filter((path) => existsSync(join(ROOT, path)))
-  .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
+  return listed.filter((path) => path !== '' && existsSync(join(ROOT, path)));
+}
+
+/** Every document but the changelog, the decisions and the templates of issues. */
+export const documents: readonly Document[] = filesOf('*.md')
+  .filter((path) => !/^(CHANGELOG|docs\/decisions|\.github)/.test(path))
+  .map((path) => ({ path, text: read(path) }));
 
 /** A fenced block of code, such as `sh`. */
 export interface CodeBlock {

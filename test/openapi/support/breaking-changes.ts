@@ -78,12 +78,12 @@ export function breakingChanges(before: any, after: any): string[] {
     if (was.items) compareSchemas(use, `${at}[]`, was.items, is.items ?? {});
   };
 
-  const [old, now] = [inlined(before, before), inlined(after, after)];
-  compareMembers('', 'path', old.paths, now.paths, (path, was, is) =>
+  const [old, now] = [inlined(before.paths, before), inlined(after.paths, after)];
+  compareMembers('', 'path', old, now, (path, was, is) =>
     compareMembers(path, 'method', was, is, compareOperations),
   );
   const schemes = ({ components }: any) => Object.keys(components.securitySchemes);
-  compareLists('components', 'security scheme', schemes(old), schemes(now));
+  compareLists('components', 'security scheme', schemes(before), schemes(after));
   return found;
 }
 
