@@ -81,6 +81,8 @@ describe('WORKERS=2', () => {
   afterAll(async () => {
     cluster.removeAllListeners('listening');
     agent.destroy();
+    // A test has failed.
+    if (workers().length > 0) await service.stop();
     folder.remove();
     await database.drop();
   });

@@ -2,7 +2,9 @@ import type { TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import type { HttpResponse } from '../support/http';
 import { type Instances, startInstances } from '../support/instances';
+import { scrape, valueOf } from '../support/metrics';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
+import { until } from '../support/until';
 import { ThrottledModule } from './support/throttled.module';
 
 const BOTH = [0, 1] as const;
@@ -128,5 +130,43 @@ describeWithRedis('instances that share a Redis', () => {
     expect(admitted(0)).toBeLessThanOrEqual(1);
     expect(admitted(0) + admitted(1)).toBeLessThanOrEqual(LIMIT);
     expect(lines('Redis is')).toEqual([]);
+  });
+
+  // redis-connections.spec has a Redis that freezes.
+  it('fail no request while Redis is killed, admit at most the limit each, and share again', async () => {
+    const keys = [await aKey(), await aKey(1e6)];
+    const statuses: number[] = [];
+    const ask = async (times: number) => {
+      const responses = await concurrently(times, (at) => list(at, keys[0]!));
+      statuses.push(...responses.map(({ status }) => status));
+    };
+    const metric = () =>
+      Promise.all(
+        instances.apps.map(async (each) => valueOf(await scrape(each), 'animal_store_rate_limit_shared')),
+      );
+    /** Requests of both instances try Redis. */
+    const untilShared = (isShared: 0 | 1) =>
+      until(async () => {
+        for (const at of BOTH) await list(at, keys[1]!);
+        return String(await metric()) === `${isShared},${isShared}`;
+      });
+    await ask(LIMIT / 2);
+    const during = ask(LIMIT / 4);
+    await redis.kill();
+    await during;
+    await untilShared(0);
+    await ask(3 * LIMIT);
+    await redis.start();
+    await untilShared(1);
+    await ask(3 * LIMIT);
+    expect(new Set(statuses)).toEqual(new Set([200, 429]));
+    const admitted = statuses.filter((status) => status === 200).length;
+    expect(admitted).toBeGreaterThanOrEqual(LIMIT);
+    expect(admitted).toBeLessThanOrEqual(2 * LIMIT);
+    const changes = ['Redis is unavailable', 'Redis is available again'];
+    expect(changes.map((text) => lines(text).length)).toEqual([2, 2]);
+    const fresh = await aKey();
+    const parallel = await concurrently(2 * LIMIT, (at) => list(at, fresh));
+    expect(parallel.filter(isAdmitted)).toHaveLength(LIMIT);
   });
 });
