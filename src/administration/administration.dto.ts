@@ -151,7 +151,8 @@ export class AccountKey {
   readonly lastFour!: string;
 
   @Texts({
-    description: 'What the key may do. A new key may by default read and add animals and orders.',
+    description:
+      'What the key may do. A new key may by default read and add animals and orders, and read events.',
     example: ['pets:read', 'pets:write'],
     min: 1,
     max: 1_000,

@@ -15,7 +15,7 @@ import {
 } from '../platform/extension/extension';
 import { StoreScopes } from '../platform/runtime/runtime.module';
 import { AdministrationModule } from '../administration';
-import { EventsModule } from '../events';
+import { eventScopes, EventsModule } from '../events';
 import { KeyModule } from '../key';
 import { mcpExtension } from '../mcp';
 import { petScopes, PetsModule } from '../pets';
@@ -42,6 +42,7 @@ export const DEFAULT_SCOPES: readonly DefinedScope[] = [
   petScopes.write,
   orderScopes.read,
   orderScopes.write,
+  eventScopes.read,
 ];
 
 export function scopesOf({ scopes }: Pick<Store, 'scopes'>): StoreScopes {

@@ -1,5 +1,6 @@
 export { EVENT_TYPES, EventTypeRegistry, type TypeFilter } from './event-type-registry';
 export { Events } from './event-writer';
+export { eventScopes } from './events.scopes';
 export { EVENT_TYPE } from './events.dto';
 export type { eventSettings } from './events.settings';
 export { EVENT_TRIGGERS } from './migrations/events.migrations';

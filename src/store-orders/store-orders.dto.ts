@@ -54,7 +54,7 @@ export class Order {
     nullable: true,
     description:
       'When the service cancels the order unless it is approved before (RFC 3339, UTC, to the millisecond). Null if it is not `placed`, or does not expire.',
-    example: '2026-11-24T12:00:00.000Z',
+    example: '2026-11-28T12:00:00.000Z',
   })
   readonly expiresAt!: string | null;
 

@@ -5,7 +5,7 @@ import { HOUR_MS } from '../platform/runtime/time';
 export const orderSettings = {
   orderExpiresAfterHours: {
     variable: 'ORDER_EXPIRES_AFTER_HOURS',
-    defaultText: '72',
+    defaultText: '168',
     parse: parsers.integer(0, 87_600),
     meaning:
       'Hours after which an order that is still `placed` is cancelled; `0`: never. Orders that have an expiry keep it when this changes, but for `0`.',

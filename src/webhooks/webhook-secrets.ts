@@ -2,15 +2,17 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { WebhookEntity } from './webhook.entity';
 
 const SECRET_BYTES = 32;
-/** More signatures would make a header that receivers reject. */
-const MAX_REPLACED = 10;
+/** A rotation whose response was lost costs no delivery, nor do two. */
+const MAX_REPLACED = 3;
 
-/** Lists the replaced secrets of a webhook when its secret is replaced, too, which signs until a time. */
-export function replaceSecret({ secret, replacedSecrets }: WebhookEntity, until: Date) {
-  return [[secret.toString('base64'), until.toISOString()] as const, ...replacedSecrets].slice(
-    0,
-    MAX_REPLACED,
-  );
+/** Lists the replaced secrets that sign, the newest first, when the secret of a webhook is replaced, too. */
+export function replaceSecret(webhook: WebhookEntity, now: number, graceMs: number) {
+  const { secret, replacedSecrets } = webhook;
+  const all = [
+    [secret.toString('base64'), new Date(now + graceMs).toISOString()] as const,
+    ...replacedSecrets,
+  ];
+  return all.filter(([, until]) => Date.parse(until) > now).slice(0, MAX_REPLACED);
 }
 
 /** Makes a secret, as it is stored. */

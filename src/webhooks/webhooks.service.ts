@@ -167,7 +167,7 @@ export class WebhooksService {
     const secret = createSecret();
     const webhook = await this.change('rotate', principal, id, outer, (previous) => ({
       secret,
-      replacedSecrets: replaceSecret(previous, new Date(this.clock.now() + graceSeconds * SECOND_MS)),
+      replacedSecrets: replaceSecret(previous, this.clock.now(), graceSeconds * SECOND_MS),
     }));
     return Object.assign(webhook, { secret: printSecret(secret) });
   }

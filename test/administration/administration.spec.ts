@@ -107,7 +107,7 @@ describe('administration over HTTP', () => {
   it('gives a new key the scopes of a buyer and 365 days, never the scope admin by default, and its old secret 24 hours', async () => {
     const { id } = await newKey();
     const { scopes, expiresAt, addresses } = (await app.get(`/v1/keys/${id}`)).json;
-    expect(scopes).toEqual(['pets:read', 'pets:write', 'orders:read', 'orders:write']);
+    expect(scopes).toEqual(['pets:read', 'pets:write', 'orders:read', 'orders:write', 'events:read']);
     expect([addresses, Date.parse(expiresAt) - app.clock.now()]).toEqual([[], 365 * 86_400_000]);
     const { graceEndsAt } = (await app.post(`/v1/keys/${id}/rotate`, undefined)).json;
     expect(Date.parse(graceEndsAt) - app.clock.now()).toBe(86_400_000);

@@ -125,7 +125,7 @@ inChromium('the pages', (chromium) => {
 
   it('the programs of the front page run as they are copied: the list, an order, its cancellation', async () => {
     const { key } = await app.createKey({
-      scopes: ['pets:read', 'pets:write', 'orders:read', 'orders:write'],
+      scopes: ['pets:read', 'pets:write', 'orders:read', 'orders:write', 'events:read'],
     });
     // Other programs cannot resolve the name of the other specs.
     await page.goto(app.url);

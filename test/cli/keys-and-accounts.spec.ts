@@ -2,7 +2,7 @@ import { userInfo } from 'node:os';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
 
-const BUYER = ['pets:read', 'pets:write', 'orders:read', 'orders:write'];
+const BUYER = ['pets:read', 'pets:write', 'orders:read', 'orders:write', 'events:read'];
 const UNKNOWN = '00000000-0000-4000-8000-000000000000';
 const PRO = { perMinute: 300, perDay: 10_000 };
 const NUMBERED = 'keys create --account acme --plan enterprise --per-minute';

@@ -177,7 +177,7 @@ describe('GET /v1/events (listEvents)', () => {
     const late = await position();
     await app.runDueWork();
     expect((await app.get(early)).json).toHaveLength(1);
-    await app.database.query(`UPDATE events SET created_at = created_at - interval '20 days'`);
+    await app.database.query(`UPDATE events SET created_at = created_at - interval '31 days'`);
     await app.runDueWork();
     expectError(await app.get(early), 410, 'cursor_expired');
     expect((await app.get(late)).json).toEqual([]);

@@ -18,7 +18,7 @@ import { jsonIn } from '../../src/testing/json';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 
-const ALL = ['pets:read', 'pets:write', 'orders:read', 'orders:write'];
+const ALL = ['pets:read', 'pets:write', 'orders:read', 'orders:write', 'events:read'];
 const UNKNOWN = { code: 'unknown_visitor', status: 401, message: 'Unknown.' };
 const isDocumented = false;
 

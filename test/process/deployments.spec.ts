@@ -141,7 +141,13 @@ describe("a team's store", () => {
     await database.query(`INSERT INTO kennels VALUES ('North')`);
     const { key } = await create('--scopes', 'kennels:read');
     expect((await getKennel(service, key)).json).toEqual({ name: 'North' });
-    expect((await create()).scopes).toEqual(['pets:read', 'pets:write', 'orders:read', 'orders:write']);
+    expect((await create()).scopes).toEqual([
+      'pets:read',
+      'pets:write',
+      'orders:read',
+      'orders:write',
+      'events:read',
+    ]);
     await service.stop();
 
     // Without the extension: it serves, keeps the tables, and says so once in its banner and in its log.

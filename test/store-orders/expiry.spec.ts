@@ -75,7 +75,7 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
   it('is cancelled at expiresAt, not before, and its animal becomes available, as by its buyer', async () => {
     const [forgotten, approved, later] = [await place(), await place(), await place()];
     await update(approved.id, 'approved');
-    app.clock.advance({ seconds: 72 * HOUR - 0.001 });
+    app.clock.advance({ seconds: 168 * HOUR - 0.001 });
     const { expiresAt } = await get(forgotten.id);
     await sweep();
     expect(await get(forgotten.id)).toMatchObject({ status: 'placed', expiresAt });
@@ -120,7 +120,7 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
   it(`exactly one of buyer, staff and two instances decides, in ${RACES} of ${RACES} races`, async () => {
     for (let race = 0; race < RACES; race += 1) {
       const { id, petId } = await place();
-      app.clock.advance({ seconds: 72 * HOUR });
+      app.clock.advance({ seconds: 168 * HOUR });
       await app.database.truncate('journal');
       const actors = [
         () => update(id, 'cancelled'),
@@ -144,7 +144,7 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
 
   it('is left to a request that changes it at the same time: the run waits for no lock', async () => {
     const [first, second] = [await place(), await place()];
-    app.clock.advance({ seconds: 72 * HOUR });
+    app.clock.advance({ seconds: 168 * HOUR });
     await app.database.query('BEGIN');
     await app.database.query('SELECT FROM store_orders WHERE id = $1 FOR UPDATE', [first.id]);
     try {
@@ -162,7 +162,7 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
     const orders = [await place(), await place(), await place()];
     const [first] = orders as [(typeof orders)[0]];
     await app.database.query('INSERT INTO refused VALUES ($1)', [first.petId]);
-    app.clock.advance({ seconds: 72 * HOUR });
+    app.clock.advance({ seconds: 168 * HOUR });
     await app.database.truncate('journal');
     const timed = await startApp({}, { modules: [JournalModule], beside: app });
     pass({ seconds: 60 });
@@ -188,7 +188,7 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
     const { id: petId } = (await app.post('/v1/pets', aNewPet())).json;
     const placed = (await never.post(PATH, { petId }, { key: app.key })).json;
     expect(placed.expiresAt).toBeNull();
-    app.clock.advance({ seconds: 72 * HOUR });
+    app.clock.advance({ seconds: 168 * HOUR });
     await sweep(never);
     for (const { id } of [earlier, placed])
       expect(await get(id)).toMatchObject({ status: 'placed', expiresAt: null });
@@ -199,7 +199,7 @@ describe('an order that is still placed after ORDER_EXPIRES_AFTER_HOURS', () => 
       expect(await get(id)).toMatchObject({
         status: 'placed',
         updatedAt: new Date(now).toISOString(),
-        expiresAt: new Date(now + 72 * HOUR * 1_000).toISOString(),
+        expiresAt: new Date(now + 168 * HOUR * 1_000).toISOString(),
       });
   });
 });

@@ -35,7 +35,7 @@ describe('POST /v1/store/orders (placeOrder)', () => {
     expect(placed.status).toBe(201);
     const { id } = placed.json;
     const at = '2026-11-21T12:00:00.789Z';
-    const expiresAt = '2026-11-24T12:00:00.789Z';
+    const expiresAt = '2026-11-28T12:00:00.789Z';
     expect(placed.json).toEqual({ id, petId, status: 'placed', placedAt: at, updatedAt: at, expiresAt });
     expect(placed.headers['location']).toBe(`${PATH}/${id}`);
     expect((await app.get(placed.headers['location']!, { key })).text).toBe(placed.text);
