@@ -42,8 +42,6 @@ export interface OperationFacts {
   readonly maxItems?: number;
   /** The class of the items if the response may be a list instead; `returns` has the class of the object. */
   readonly orList?: Type;
-  /** Further headers of the successful response. */
-  readonly headers?: readonly ResponseHeader[];
   readonly deprecation?: Deprecation;
   /** The path of the created resource, such as `/accounts/:name`. Default: its `id` below the path of the operation. */
   readonly location?: string;
@@ -164,13 +162,12 @@ function isPage({ returns: [status, body], maxItems }: OperationFacts): boolean 
 
 /** Lists the headers that only the successful response has. */
 export function ownHeaders(facts: OperationFacts): ResponseHeader[] {
-  const { returns, idempotent, untagged, headers = [] } = facts;
+  const { returns, idempotent, untagged } = facts;
   const [status, body] = returns;
   return [
     ...(status === 201 && !isList(body) ? (['Location'] as const) : []),
     ...(isPage(facts) ? (['Link'] as const) : []),
     ...(body && !untagged ? (['ETag'] as const) : []),
     ...(idempotent ? (['Idempotent-Replayed'] as const) : []),
-    ...headers,
   ];
 }

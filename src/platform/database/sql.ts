@@ -38,12 +38,6 @@ const SQL_TYPES: CustomTypesConfig = {
 const PING = 'SELECT id FROM migrations LIMIT $1 FOR UPDATE';
 const CHECK_INTERVAL_MS = 60_000;
 
-/**
- * Begins the FROM of a statement, before an item and `ON false`: PostgreSQL locks this table before all others, and reads
- * no row of it. So a TRUNCATE, which locks in an order of its own, never deadlocks with the statement.
- */
-export const lockedBefore = (table: string): string => `(SELECT FROM ${table}) AS locked RIGHT JOIN`;
-
 /** Runs hand-written statements on TypeORM's pool, without its query builder and entity hydration. */
 @Injectable()
 export class Sql {
