@@ -4,8 +4,6 @@ import { framing } from './raw/framing.rows';
 import { headers, requestLines, targets } from './raw/head.rows';
 import { pipelines, slow } from './raw/pipelines.rows';
 import { contentTypes, texts } from './raw/text.rows';
-import { itOnTerminal, MAX_START_MS, running, runOnTerminal } from '../support/service';
-import { until } from '../support/until';
 import { RawConnection, runOut } from './support/raw';
 import {
   expectCommonHeaders,
@@ -17,8 +15,6 @@ import {
   RowRunner,
 } from './support/raw-rows';
 
-jest.setTimeout(4 * MAX_START_MS);
-
 const TOPICS: readonly (readonly [topic: string, rows: readonly Row[]])[] = [
   ['the request line', requestLines],
   ['the target', targets],
@@ -29,8 +25,6 @@ const TOPICS: readonly (readonly [topic: string, rows: readonly Row[]])[] = [
   ['the type of a body', contentTypes],
 ];
 
-/** Red text, and a title of the window. */
-const ESCAPE = '\u001b[31m\u001b]0;x\u0007';
 const RUNS = 60;
 const PETS = '/v1/pets';
 const ANY_CODE = expect.any(String) as unknown as string;
@@ -96,6 +90,8 @@ describe('raw bytes over TCP: only acknowledged animals are stored, no request f
     expect(runner.app.log.filter((line) => /"level":"?(?:50|60|error|fatal)|"status":5/.test(line))).toEqual(
       [],
     );
+    // A terminal would obey them.
+    expect(runner.app.log.join('').replaceAll('\n', '')).not.toMatch(/\p{Cc}/u);
     await runner.run(['a read', get(), '200', 'open']);
     await runner.run(['a write', post(PET), '201', 'open']);
   });
@@ -136,37 +132,5 @@ describe('bytes that never arrive whole', () => {
     restore();
     expect(outcomes).toEqual(slow.map(([title]) => [title, 'passed']));
     await runner.run(['a read', get(), '200', 'open']);
-  });
-});
-
-describe('a service on a terminal', () => {
-  /** Requests with escape sequences of a terminal. */
-  const onTerminal: readonly Row[] = [
-    ['garbage', `${ESCAPE}\r\n\r\n`, '400 malformed_request', 'closed'],
-    ['half a head', `GET /${ESCAPE}`, '400 malformed_request', 'closed'],
-    ['a head without an end', 'GET /livez HTTP/1.1\r\nHost: x\r\n', '408 request_timeout', 'closed'],
-    ['too large a head', get('/livez', `X: ${'x'.repeat(17_000)}\r\n`), '431 headers_too_large', 'closed'],
-  ];
-
-  itOnTerminal('has a readable line for each of these requests, and none ends it', async () => {
-    const service = await running(
-      runOnTerminal({
-        DATABASE_URL: runner.app.database.directUrl,
-        // Requests that never arrive whole take this time. Other rows may be late, too: only the lines count here.
-        HEADERS_TIMEOUT_MS: '1000',
-        REQUEST_TIMEOUT_MS: '1000',
-        RATE_LIMIT_ANONYMOUS_PER_MINUTE: '1000000',
-      }),
-    );
-    const there = runner.at(service.url);
-    await Promise.all(onTerminal.map((row) => there.run(row)));
-    // The terminal passes the last lines on after the client has its response.
-    for (const [, , response] of onTerminal) {
-      const line = new RegExp(`^\\S+ (?:HPE|ERR)_\\w+ ${String(response)} 127.0.0.1`, 'm');
-      await until(() => line.test(service.output()));
-    }
-    expect(service.output()).not.toContain(ESCAPE);
-    service.child.stdin!.write('\x03');
-    expect(await service.ended).toBe(0);
   });
 });

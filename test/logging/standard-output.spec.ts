@@ -9,6 +9,7 @@ import { createLogger } from '../../src/server/logging/logger';
 import { Connections } from '../../src/server/http/connections';
 import { Metrics } from '../../src/server/metrics';
 import { readable, StandardOutput } from '../../src/server/logging/standard-output';
+import { itOnTerminal, RUN_TYPESCRIPT, runOnTerminal } from '../support/service';
 
 const MEBIBYTE = 1024 * 1024;
 const LINE_BYTES = 256;
@@ -80,6 +81,16 @@ describe('standard output', () => {
     expect(stripVTControlCharacters(text)).toMatch(/^\d\d:\d\d:\d\d GET \S+ 404 not_found 22 ms demo\n$/);
     expect(text).toContain('GET /\\u009b31m\\u001b[31m\\u007f 404');
     expect(text).not.toMatch(/[\u007f-\u009f]/);
+  });
+
+  itOnTerminal('has it on a terminal', async () => {
+    const program = `
+      const output = new (require("./src/server/logging/standard-output").StandardOutput)();
+      output.write(JSON.stringify({ msg: "request", status: 404, path: "/" }));
+      output.flush().then(() => process.exit(7));`;
+    const terminal = runOnTerminal([...RUN_TYPESCRIPT, '-e', program], {});
+    expect(await terminal.ended).toBe(7);
+    expect(stripVTControlCharacters(terminal.output())).toMatch(/^[\d:]{8} \/ 404$/m);
   });
 
   it('never throws on a terminal for any line, and leaves control characters escaped', () => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { send } from '../support/http';
 import { itUnderLoad } from '../support/it-when';
 import { dataFolder, MAX_START_MS, running, runOnTerminal } from '../support/service';
@@ -13,7 +14,7 @@ jest.setTimeout(MOMENTS * MAX_START_MS);
 
 const folder = dataFolder();
 const environment = { DATA_DIR: folder.path };
-const start = () => runOnTerminal(environment, true);
+const start = () => runOnTerminal([join('dist', 'main.js')], environment);
 afterAll(folder.remove);
 
 describe('a service on a terminal', () => {

@@ -7,7 +7,7 @@ import { parentOfServers } from './server-folder';
 
 const ROOT = join(__dirname, '..', '..');
 export const MAX_START_MS = 180_000;
-const RUN_TYPESCRIPT = ['-r', join(__dirname, 'typescript.cjs')];
+export const RUN_TYPESCRIPT = ['-r', join(__dirname, 'typescript.cjs')];
 
 /** The processes to kill after a failed spec; they would keep jest from exiting. */
 const living = new Set<ChildProcess>();
@@ -66,10 +66,8 @@ export const itOnTerminal = itWhen(
   'needs "script" of util-linux',
 );
 
-/** Runs the service, from its source or built, on a terminal of its own. Its standard input types; it prints its pid. */
-export function runOnTerminal(environment: Record<string, string>, isBuilt = false): ServiceProcess {
-  const source = [...RUN_TYPESCRIPT, join(__dirname, 'main.cjs')];
-  const args = isBuilt ? [join(ROOT, 'dist', 'main.js')] : source;
+/** Runs Node.js with these arguments on a terminal of its own. Its standard input types; it prints its pid. */
+export function runOnTerminal(args: readonly string[], environment: Record<string, string>): ServiceProcess {
   // Without `-opost` a line ends as in a pipe.
   const words = [process.execPath, ...args].map((each) => `'${each.replaceAll("'", `'\\''`)}'`);
   const command = `stty -opost; echo "pid $$"; exec ${words.join(' ')}`;

@@ -22,6 +22,8 @@ export const requestLines: readonly Row[] = [
   broken('HTTP/1.2', 'GET /v1/pets HTTP/1.2'),
   broken('a method of RTSP', 'DESCRIBE /v1/pets HTTP/1.1'),
   broken('a method of 20,000 letters', `${'A'.repeat(20_000)} /v1/pets HTTP/1.1`),
+  ['escape sequences', '\u001b[31m\u001b]0;x\u0007\r\n\r\n', BROKEN, 'closed'],
+  ['a target of an escape sequence', line('GET /\u001b[31m HTTP/1.1'), BROKEN, 'closed'],
   ['the greeting of TLS', Buffer.from('16030100c8010000c40303', 'hex'), BROKEN, 'closed'],
   ['empty lines first', `\r\n\r\n${get()}`, '200', 'open'],
   ['lines that end in LF only', get().replaceAll('\r', ''), BROKEN, 'closed'],

@@ -50,7 +50,6 @@ export class RowRunner {
   private constructor(
     readonly app: TestApp,
     private readonly key: string,
-    private readonly url = app.url,
   ) {}
 
   static async start(settings: Partial<Config> = {}): Promise<RowRunner> {
@@ -58,15 +57,10 @@ export class RowRunner {
     return new RowRunner(app, await app.unlimitedKey());
   }
 
-  /** Returns a runner for another service on the same database. */
-  at(url: string): RowRunner {
-    return new RowRunner(this.app, this.key, url);
-  }
-
   /** @param beforeLate is called after the responses to the requests that arrive whole */
   async run([, bytes, responses, connection]: Row, beforeLate?: () => void): Promise<void> {
     const text = Buffer.from(bytes).toString('latin1').replaceAll(KEY, this.key);
-    const raw = await RawConnection.open(this.url);
+    const raw = await RawConnection.open(this.app.url);
     raw.write(Buffer.from(text, 'latin1'));
     for (const expected of [responses].flat()) {
       if (expected.startsWith('408')) beforeLate?.();
