@@ -92,7 +92,7 @@ describe('@Throttle on a route', () => {
     const [, second] = await times(2, () => get('cats/second'));
     expect(second!.status).toBe(429);
     expect(second!.headers['ratelimit-policy']).toMatch(/, "default";q=1;w=60, "long";q=9;w=3600$/);
-    expect(statuses([await get('dogs/first'), await get('boats/first')])).toEqual([200, 200]);
+    expect((await get('dogs/first')).status).toBe(200);
   });
 
   it('counts a request that it rejects in the windows of the plan, and one with a key that is rejected later', async () => {
