@@ -75,6 +75,13 @@ describe('brokenPromises', () => {
     expect(own).toContainEqual(expect.stringMatching(sentence));
   });
 
+  it('finds what fetch rejects, too: a response that the document lacks', async () => {
+    const key = await store.key();
+    const body = { name: 'North', size: 5 };
+    const { headers } = await store.fetch('/v1/third-items', { method: 'POST', key, body });
+    await expect(store.fetch(headers.location!, { key })).rejects.toThrow('body /size: must be');
+  });
+
   it.each([
     ['that fails', 'DROP TABLE wrnog', 'fails. The "down" of the .* \\(table "wrnog" does not exist\\)'],
     ['that leaves something', 'DROP TABLE wrong', 'leaves a part .*\\(type "size" already exists\\)'],
