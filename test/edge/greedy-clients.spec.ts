@@ -80,7 +80,6 @@ describe('a client that requests more than it reads', () => {
     app = await startApp(patient, { beforeListen: addStream });
   });
   afterEach(() => jest.restoreAllMocks());
-  afterAll(() => app.close());
 
   const connections = () =>
     new Promise<number>((resolve) =>

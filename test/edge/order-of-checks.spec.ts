@@ -107,7 +107,6 @@ describe('the order of checks', () => {
     await spend('used-up address', ADDRESS_LIMIT);
     await spend('used-up key', 1);
   });
-  afterAll(() => app.close());
 
   it.each(REQUESTS)('%s %s %#', async (method, path, request, noScope, right) => {
     const outcomes: string[] = [];

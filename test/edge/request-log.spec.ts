@@ -9,7 +9,6 @@ describe('the request log', () => {
   });
   // Some lines are written once a minute.
   beforeEach(() => app.clock.advance({ seconds: 60 }));
-  afterAll(() => app.close());
 
   const lineOf = async (id: string): Promise<Record<string, unknown>> => {
     const line = app.log.find((each) => each.includes(`"reqId":"${id}"`) && each.includes('"status"'));
@@ -135,7 +134,6 @@ describe('the log of requests that no window admits', () => {
     app = await startApp({ rateLimitAnonymousPerMinute: 1, rateLimitBanAfter: 2, trustProxy: ['127.0.0.1'] });
   });
   beforeEach(() => app.clock.advance({ seconds: 60 }));
-  afterAll(() => app.close());
 
   const linesOf = (...owners: string[]) =>
     app.log

@@ -180,7 +180,6 @@ describe('CORS', () => {
       },
     );
   });
-  afterAll(() => shop.close());
 
   const EVIL = ['https://evil.example', 'https://shop.example.evil.example', 'null', ''];
 

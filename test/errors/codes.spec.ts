@@ -220,7 +220,6 @@ describe('the Error body', () => {
   beforeAll(async () => {
     app = await startApp({ rateLimitBanAfter: 2 }, { database: await createPatientDatabase() });
   });
-  afterAll(() => app.close());
 
   it.each(ROWS)('%i %s has code, message and status', async (status, code, ask) => {
     expectError(await ask(app), status, code);

@@ -133,7 +133,6 @@ describeWithRedis('a connection to Redis', () => {
     ['is read-only', '+@all', '', /READONLY/, 'REPLICAOF 127.0.0.1 1', 'REPLICAOF NO ONE'],
     ['lacks the database', '+@all', '/5000', /DB index is out of range/],
     ['rejects EVALSHA', '+@all -evalsha', '', /NOPERM.*evalsha/],
-    ['rejects writes', '+@all -@write +eval +evalsha', '', /has no permissions|can't run/],
   ])(
     'is not used while Redis %s, also if each try is for a full window; one log line has the reason',
     async (_what, rules, path, reason, ...[reject, accept]) => {

@@ -17,7 +17,6 @@ describe('@Throttle on a route', () => {
   beforeAll(async () => {
     app = await startApp({ rateLimitBanAfter: 2, metricsPort: 0 }, { modules: [ThrottledModule] });
   });
-  afterAll(() => app.close());
   beforeEach(async () => {
     ({ key } = await app.createKey());
   });

@@ -30,7 +30,7 @@ class KeyAlone {
     return this.limits.take('account', this.plan, 'key') as Decision;
   }
 
-  standing = () => this.bans.standing('key');
+  standing = () => ({ ...this.bans.standing('key'), banAfter: this.bans.banAfter });
 }
 
 /** Runs workers that share a key for ten minutes. All times are in seconds. @returns that of the first ban */
@@ -106,5 +106,12 @@ describe('strikes', () => {
     const banned = firstBan(1, [0.5], PLANS.free, () => 0.5);
     expect(banned).toBeGreaterThanOrEqual(99);
     expect(banned).toBeLessThan(240);
+  });
+
+  it.each(['RATE_LIMIT_BAN_AFTER', 'RATE_LIMIT_BAN_SECONDS'])('never ban with %s=0', (setting) => {
+    const key = new KeyAlone({ perMinute: 1 }, { [setting]: '0' });
+    const verdicts = Array.from({ length: 300 }, (_, second) => key.sendAt(second * 1_000).verdict);
+    expect(new Set(verdicts)).toEqual(new Set(['admitted', 'limited']));
+    expect(key.standing()).toMatchObject({ banAfter: 0 });
   });
 });

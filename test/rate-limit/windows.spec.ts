@@ -24,7 +24,6 @@ describe('limits by plan', () => {
     app.clock.advance({ seconds: nextNoon - now });
     midnight = nextNoon + DAY / 2;
   });
-  afterAll(() => app.close());
 
   const keyOn = async (choice: PlanChoice) => (await app.createKey({ choice })).key;
 
