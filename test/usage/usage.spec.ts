@@ -162,6 +162,9 @@ describe('GET /v1/usage (getUsage)', () => {
       expect(await usage(one.key, '?to=2026-11-21')).toHaveLength(2);
       expect(await usage(one.key, '?from=2026-11-22')).toHaveLength(1);
       expect(await usage(one.key, '?from=2025-10-19')).toHaveLength(3);
+      // By default the 30 days to the last one.
+      expect(await usage(one.key, '?to=2026-12-20')).toHaveLength(3);
+      expect(await usage(one.key, '?to=2026-12-21')).toHaveLength(1);
     } finally {
       app.clock.advance({ seconds: -DAY_SECONDS });
     }
