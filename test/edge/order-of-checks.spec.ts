@@ -128,7 +128,7 @@ describe('the order of checks', () => {
         expectError(await app.send(path === '*' ? 'OPTIONS' : 'GET', path, { key }), 404, 'route_not_found'),
     );
 
-    // Those of the API are in test/edge/raw/request-line.rows.ts and in src/testing/promises.
+    // Those of the API are in test/edge/raw/framing.rows.ts and in src/testing/promises.
     it.each(['/', '/docs', '/openapi.json', '/openapi.yaml', '/livez', '/readyz'])(
       '%s is 405 with Allow for every method but GET and HEAD',
       async (path) => {

@@ -1,8 +1,6 @@
 import * as fc from 'fast-check';
 import type { TestApp } from '../support/app';
-import { framing } from './raw/framing.rows';
-import { headers, requestLines, targets } from './raw/head.rows';
-import { pipelines, slow } from './raw/pipelines.rows';
+import { framing, headers, pipelines, requestLines, slow, targets } from './raw/framing.rows';
 import { contentTypes, texts } from './raw/text.rows';
 import { RawConnection, runOut } from './support/raw';
 import {
