@@ -90,7 +90,8 @@ describe('routes', () => {
     expect(declared.filter(({ url }) => url.startsWith('/v1')).length).toBeGreaterThan(4);
   });
 
-  it('that are public send no string above 16 kB, which Node.js would encode for each response', async () => {
+  // A pending response with a stream would hold a file open. Node.js would encode a long string for each response.
+  it('that are public send what is in memory: bytes, or a string of at most 16 kB', async () => {
     const open = routes.filter(({ method, config }) => method === 'GET' && config?.public === true);
     const paths = [...new Set(open.map(({ url }) => url.replace(':code', 'validation_failed')))];
     expect(paths.length).toBeGreaterThan(PUBLIC_ROUTES.length);
@@ -99,8 +100,9 @@ describe('routes', () => {
         payloads.length = 0;
         const { status } = await app.get(path, { key: undefined, headers: { 'accept-encoding': coding } });
         expect([path, status < 400, payloads.length]).toEqual([path, true, 1]);
-        const [payload] = payloads;
-        expect([path, typeof payload === 'string' && payload.length > 16_000]).toEqual([path, false]);
+        const [payload = ''] = payloads;
+        const isShort = typeof payload === 'string' && payload.length <= 16_000;
+        expect([path, isShort || Buffer.isBuffer(payload)]).toEqual([path, true]);
       }
     }
   });

@@ -1,7 +1,5 @@
 import { EventEmitter, once } from 'node:events';
-import { readdirSync, statSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -9,11 +7,9 @@ import { stopGracefully } from '../../src/server/graceful-stop';
 import { startApp, type TestApp } from '../support/app';
 import { send, sendRaw } from '../support/http';
 import { isRefused } from '../support/is-refused';
-import { itWhen } from '../support/it-when';
 import { until } from '../support/until';
 
 const ASSET = '/docs/swagger-ui-bundle.js';
-const FDS = '/proc/self/fd';
 
 const CONNECT = 'CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n';
 const CHUNK = Buffer.alloc(65_536);
@@ -161,23 +157,6 @@ describe('a client that requests more than it reads', () => {
     expect(socket.bytesRead).toBe(0);
     socket.destroy();
   });
-
-  itWhen(process.platform === 'linux', 'needs /proc')(
-    'opens no file of the service, even with many requests for files of /docs',
-    async () => {
-      // Sockets of the pool may come and go meanwhile.
-      const isFile = (fd: string) => statSync(join(FDS, fd), { throwIfNoEntry: false })?.isFile();
-      const openFiles = () => readdirSync(FDS).filter(isFile).length;
-      const before = openFiles();
-      const sockets = [];
-      for (let at = 0; at < 5; at += 1) sockets.push(await askWithoutReading(ASSET, 50));
-      // By now the service has begun with the requests.
-      await app.get('/livez');
-      expect(openFiles()).toBe(before);
-      for (const socket of sockets) socket.destroy();
-      await haveEnded();
-    },
-  );
 
   it('is disconnected by CONNECT while an earlier response waits, and its stream is destroyed', async () => {
     streams.length = 0;
