@@ -7,6 +7,7 @@ import { aNewPet } from '../support/factories';
 import { type HttpResponse, rejectUndocumented, rejectUndocumentedRaw } from '../support/http';
 import { breakingChanges } from './support/breaking-changes';
 import { currentDocument } from '../../scripts/current-document';
+import { missingRelease } from '../../scripts/missing-release';
 import { errorsPage, withScopes } from '../../scripts/api-tables';
 
 /**
@@ -101,6 +102,74 @@ describe('the operations of openapi.json', () => {
     expect(Object.keys(schemas).filter((name) => schemas[name].example === undefined)).toEqual([]);
     // Generators make a member with a default required, also in a request.
     expect(schemas.NewPet.properties.status).not.toHaveProperty('default');
+  });
+});
+
+describe('a change of openapi.json', () => {
+  const { paths, ...others } = JSON.parse(committed);
+  /** The two paths that the changes are made to. */
+  const text = JSON.stringify({
+    ...others,
+    paths: { '/pets': paths['/pets'], '/pets/{petId}': paths['/pets/{petId}'] },
+  });
+  const list = (document: any) => document.paths['/pets'].get;
+  const body = (document: any) => document.paths['/pets'].post.requestBody;
+  const schemas = (document: any) => document.components.schemas;
+  const limit = (document: any) => list(document).parameters.find(({ name }: any) => name === 'limit');
+  const unauthorized = (document: any) => document.components.responses.Unauthorized;
+  const codes = (document: any) => unauthorized(document).content['application/json'].examples;
+  const requestId = (document: any) => document.components.headers['X-Request-Id'];
+  const foundAfter = (change: (document: any) => unknown) => {
+    const document = JSON.parse(text);
+    change(document);
+    return breakingChanges(JSON.parse(text), document);
+  };
+
+  it.each<[string, (document: any) => unknown]>([
+    ['/pets/{petId}: lacks the method get', (d) => delete d.paths['/pets/{petId}'].get],
+    ['get: has another authorization', (d) => (list(d).security = [{ oauth: [] }])],
+    ['lacks the security scheme bearer', (d) => delete d.components.securitySchemes.bearer],
+    ['get: lacks the status 200', (d) => delete list(d).responses['200']],
+    ['get: lacks the input query limit', (d) => list(d).parameters.shift()],
+    ['query limit: has a narrower maximum', (d) => (limit(d).schema.maximum = 50)],
+    ['get: has the new required input query limit', (d) => (limit(d).required = true)],
+    ['200: lacks the header Link', (d) => delete list(d).responses['200'].headers.Link],
+    ['lacks the required header X-Request-Id', (d) => (requestId(d).required = false)],
+    ['401: lacks the example expired_api_key', (d) => delete codes(d).expired_api_key],
+    ['200: lacks the media type application/json', (d) => (list(d).responses['200'].content = {})],
+    ['200[]: lacks the member categoryId', (d) => delete schemas(d).Pet.properties.categoryId],
+    ['200[]: lacks the required member id', (d) => schemas(d).Pet.required.shift()],
+    ['200[] name: has a wider maxLength', (d) => (schemas(d).Pet.properties.name.maxLength = 500)],
+    ['200[] status: has the new value lost', (d) => schemas(d).PetStatus.enum.push('lost')],
+    ['body status: lacks the value sold', (d) => schemas(d).PetStatus.enum.pop()],
+    ['body name: has another pattern', (d) => (schemas(d).NewPet.properties.name.pattern = 'x')],
+    ['has the new required member status', (d) => schemas(d).NewPet.required.push('status')],
+  ])('breaks clients: %s', (expected, change) => {
+    expect(foundAfter(change).join('\n')).toContain(expected);
+  });
+
+  it('does not break clients if it adds or allows something', () => {
+    const additions = (d: any) => {
+      d.paths['/kinds'] = { get: list(d) };
+      list(d).responses['418'] = { description: 'Teapot' };
+      list(d).responses['200'].headers['X-More'] = { schema: {} };
+      list(d).responses['401'] = unauthorized(d);
+      schemas(d).Pet.properties.age = { type: 'integer' };
+      schemas(d).NewPet.properties.age = {};
+      body(d).required = false;
+      limit(d).schema = { type: 'array', items: { ...limit(d).schema, maximum: 200 } };
+    };
+    expect(foundAfter(additions)).toEqual([]);
+  });
+
+  it('is a release with a dated entry of CHANGELOG.md for its version', () => {
+    expect(missingRelease(text, readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'))).toBeUndefined();
+    const missing = (changelog: string) => missingRelease('{"info":{"version":"1.2.0"}}', changelog);
+    expect(missing('# Changelog\n\n## [1.2.0] - 2027-01-31\n')).toBeUndefined();
+    for (const entry of ['## [Unreleased]', '## [1.1.0] - 2027-01-31', '## [1.2.0]', '## [1.2.0] - soon'])
+      expect(missing(entry)).toBe(
+        'CHANGELOG.md has no entry for version 1.2.0 of openapi.json. Add "## [1.2.0] - YYYY-MM-DD" and run npm run openapi:release again.',
+      );
   });
 });
 
