@@ -14,6 +14,7 @@ import {
   Text,
   Timestamp,
 } from '../../../src';
+import { Instant } from '../../../src/platform/validation/fields';
 
 const SIZE = { name: 'Size', description: 'A size.', values: ['s', 'm'] };
 
@@ -86,6 +87,9 @@ class BasketsQuery {
 
   @Int64({ min: -5, optional: true, description: 'Price in cents.', example: 1 })
   readonly price?: bigint;
+
+  @Instant({ optional: true, description: 'Opening.', example: '2026-11-21T12:00:00Z' })
+  readonly opensAt?: string;
 }
 
 /** A basket without anything optional. */
@@ -130,7 +134,8 @@ class BasketsController {
     returns: [200, Basket, 'The basket.'],
   })
   find(@Query() query: BasketsQuery) {
-    return Object.assign({ ...EMPTY }, query);
+    const given = Object.entries(query).filter(([, value]) => value !== undefined);
+    return Object.assign({ ...EMPTY }, Object.fromEntries(given));
   }
 }
 
