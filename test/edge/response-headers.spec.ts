@@ -34,8 +34,7 @@ const READ = ['private, no-cache', JSON_TYPE, undefined, undefined, true] as con
 const WRITE = ['no-store', JSON_TYPE, undefined, undefined, true] as const;
 const ERROR = ['no-store', JSON_TYPE, undefined, undefined, false] as const;
 const OTHER = [undefined, JSON_TYPE, undefined, undefined, false] as const;
-const PAGE = [expect.any(String), 'text/html; charset=utf-8', 'Accept-Encoding', '*', true] as const;
-const DOCUMENT = [expect.any(String), JSON_TYPE, 'Accept-Encoding', '*', true] as const;
+const page = (type: string) => ['no-cache', type, 'Accept-Encoding', '*', true] as const;
 
 describe('the headers of a response', () => {
   it.each([
@@ -52,9 +51,15 @@ describe('the headers of a response', () => {
     ['GET', '/v1/nothing', 404, ERROR],
     ['GET', '/nothing', 404, OTHER],
     ['GET', '/livez', 200, OTHER],
-    ['GET', '/', 200, PAGE],
-    ['GET', '/docs', 200, PAGE],
-    ['GET', '/openapi.json', 200, DOCUMENT],
+    ['GET', '/', 200, page('text/html; charset=utf-8')],
+    ['GET', '/docs', 200, page('text/html; charset=utf-8')],
+    ['GET', '/docs/swagger-ui.css', 200, page('text/css; charset=utf-8')],
+    ['GET', '/docs/swagger-ui-bundle.js', 200, page('text/javascript; charset=utf-8')],
+    ['GET', '/guide', 200, page('text/html; charset=utf-8')],
+    ['GET', '/llms.txt', 200, page('text/markdown; charset=utf-8')],
+    ['GET', '/favicon.ico', 200, page('image/svg+xml')],
+    ['GET', '/openapi.json', 200, page(JSON_TYPE)],
+    ['GET', '/openapi.yaml', 200, page('application/yaml; charset=utf-8')],
   ] as [string, string, number, typeof READ, RequestOptions?][])(
     '%s %s %i: id, caching, type, origin and entity tag',
     async (...[method, path, status, kind, options]) => {
@@ -82,13 +87,22 @@ describe('the headers of a response', () => {
       const head = await request('HEAD');
       expect(head).toMatchObject({ status, text: '' });
       expectHeaders(head);
-      for (const name of ['etag', 'content-length']) expect(head.headers[name]).toBe(full.headers[name]);
+      for (const name of ['etag', 'content-length', 'content-security-policy'])
+        expect(head.headers[name]).toBe(full.headers[name]);
       for (const verb of ['GET', 'HEAD']) {
         const conditional = await request(verb, { 'if-none-match': '*' });
         expect(conditional.status).toBe(hasTag ? 304 : status);
         if (!hasTag) continue;
         expect(conditional.text).toBe('');
-        for (const name of ['etag', 'link', 'cache-control', 'deprecation', 'sunset', 'x-ratelimit-limit'])
+        for (const name of [
+          'etag',
+          'link',
+          'cache-control',
+          'vary',
+          'deprecation',
+          'sunset',
+          'x-ratelimit-limit',
+        ])
           expect({ name, value: conditional.headers[name] }).toEqual({ name, value: full.headers[name] });
       }
     },

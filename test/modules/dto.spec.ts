@@ -130,6 +130,14 @@ describe('a service with DTOs of a team', () => {
       app.post(`/v1/visits${path}`, body, { isDocumented });
     const get = (path: string) => app.get(`/v1/visits${path}`, { isDocumented });
 
+    it('has its operation in the document, with the scope of @RequireScope', async () => {
+      const { json } = await app.get('/openapi.json', { key: undefined });
+      expect(json.paths['/visits'].get).toMatchObject({
+        description: 'The key needs the scope `pets:read`.',
+        security: [{ bearer: [] }],
+      });
+    });
+
     it('gets numbers, objects of its classes, and an exact int64', async () => {
       const { status, json } = await post(
         '',

@@ -66,25 +66,6 @@ describe('the OpenAPI document', () => {
         [],
       ]);
   });
-
-  it("describes a module's routes by @Operation, and by Nest's decorators with @RequireScope", () => {
-    const { paths } = document;
-    const keep = paths['/lab/notes/{name}'].post;
-    expect(keep).toMatchObject({
-      operationId: 'keepNote',
-      description: 'Returns the name in its path.\n\nThe key needs the scope `pets:write`.',
-      security: [{ bearer: [] }],
-    });
-    expect(keep.parameters.map(({ name }: any) => name)).toEqual(['name', 'Idempotency-Key']);
-    expect(Object.keys(keep.responses)).toEqual(expect.arrayContaining(['201', '409', '422']));
-    expect(Object.keys(keep.responses['201'].headers)).toEqual(
-      expect.arrayContaining(['Location', 'Idempotent-Replayed']),
-    );
-    expect(paths['/lab/closed'].get).toMatchObject({
-      description: 'The key needs the scope `pets:read`.',
-      security: [{ bearer: [] }],
-    });
-  });
 });
 
 describe('the front page', () => {

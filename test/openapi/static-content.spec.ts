@@ -4,7 +4,6 @@ import { expectError } from '../support/expect-error';
 const DOCUMENT = '/openapi.json';
 const SHOP = 'https://shop.example';
 const OPEN = { 'access-control-allow-origin': '*', 'access-control-expose-headers': '*' };
-const CODINGS = ['identity', 'gzip'] as const;
 
 const ABSOLUTE = 'https://api.example.com/store/v1';
 
@@ -51,41 +50,11 @@ describe('static content', () => {
     expect(await zipped.text()).toBe(plain.text);
     const tags = [zipped.headers.get('etag')!, String(plain.headers['etag'])];
     for (const tag of tags) expect(tag).toMatch(/^"[^"]+"$/);
-    expect((await sent(DOCUMENT, 'identity', { 'if-none-match': tags[0]! })).status).toBe(200);
-    expect(tags[0]).not.toBe(tags[1]);
-  });
-
-  it.each([
-    '/',
-    '/docs',
-    '/docs/swagger-ui.css',
-    '/docs/swagger-ui-bundle.js',
-    DOCUMENT,
-    '/openapi.yaml',
-    '/llms.txt',
-    '/favicon.ico',
-    '/guide',
-  ])('%s: HEAD and 304 have the headers of the 200 and no body', async (path) => {
-    for (const coding of CODINGS) {
-      const { headers } = await sent(path, coding);
-      const head = await sent(path, coding, {}, 'HEAD');
-      expect(head.headers['content-security-policy']).toBe(headers['content-security-policy']);
-      expect(head).toMatchObject({
-        status: 200,
-        text: '',
-        headers: { 'content-length': headers['content-length'] },
-      });
-      expect(headers['cache-control']).toBe('no-cache');
-      const tag = String(headers['etag']);
-      for (const method of ['GET', 'HEAD']) {
-        const current = await sent(path, coding, { 'if-none-match': tag }, method);
-        expect(current).toMatchObject({
-          status: 304,
-          text: '',
-          headers: { etag: tag, vary: headers['vary'] },
-        });
-      }
-    }
+    for (const [coding, status] of [
+      ['gzip', 304],
+      ['identity', 200],
+    ] as const)
+      expect(await sent(DOCUMENT, coding, { 'if-none-match': tags[0]! })).toMatchObject({ status });
   });
 
   it.each([DOCUMENT, '/openapi.yaml', '/guide/errors', '/llms-full.txt'])(

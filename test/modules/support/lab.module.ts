@@ -1,6 +1,6 @@
-import { Controller, Get, Module, Param, Post, Res } from '@nestjs/common';
+import { Controller, Module, Param, Post, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { Idempotent, type Once, Operation, RequireScope, Text } from '../../../src';
+import { Idempotent, type Once, Operation, Text } from '../../../src';
 
 class Note {
   @Text({ max: 99, description: 'Name.', example: 'Rex' })
@@ -9,12 +9,6 @@ class Note {
 
 @Controller({ path: 'lab', version: '1' })
 class LabController {
-  @Get('closed')
-  @RequireScope('pets:read')
-  closed() {
-    return 'open';
-  }
-
   @Post('notes/:name')
   @Operation({
     id: 'keepNote',
@@ -36,6 +30,6 @@ class LabController {
   }
 }
 
-/** A route with `@Operation`, whose status is the name if it is a number, and one with Nest's decorators. */
+/** A route with `@Operation`, whose status is the name if it is a number. */
 @Module({ controllers: [LabController] })
 export class LabModule {}
