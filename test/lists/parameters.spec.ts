@@ -1,3 +1,4 @@
+import { BasketsModule, EMPTY } from '../modules/support/baskets.module';
 import { startApp, type TestApp } from '../support/app';
 import { readCommittedDocument } from '../support/committed-document';
 import { expectError } from '../support/expect-error';
@@ -24,11 +25,20 @@ const FILTERED = [
   '/v1/pets?q=rexa&',
 ];
 
+const STRICT = { prefer: 'handling=strict' };
+const APPLIED = 'handling=strict';
+const FEW = ': known are name, categoryId, status';
+const NO_INT64 = 'from -9223372036854775808 to 9223372036854775807.';
+
+/** For all tests; test/support/app closes it. */
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp({ webhooksAllowPrivate: true } as object, { modules: [BasketsModule] });
+});
+
 describe('the parameters of each list', () => {
-  let app: TestApp;
   let key: string;
   beforeAll(async () => {
-    app = await startApp({ webhooksAllowPrivate: true } as object);
     key = await app.unlimitedKey();
     await app.post('/v1/accounts', { name: 'acme' }, { key });
     for (let categoryId = 1; categoryId < 4; categoryId += 1) {
@@ -39,8 +49,6 @@ describe('the parameters of each list', () => {
       await app.post('/v1/accounts/acme/keys', { scopes: ['pets:read'] }, { key });
     }
   });
-  afterAll(() => app.close());
-
   const get = (path: string) => app.get(path, { key });
   const cursorOf = async (list: string) => {
     const { next = '' } = linksOf(await get(`${list}limit=1`));
@@ -123,5 +131,127 @@ describe('the parameters of each list', () => {
         text: '[]',
         headers: expect.not.objectContaining({ link: expect.anything() }),
       });
+  });
+});
+
+describe('Prefer: handling=strict', () => {
+  it.each<[string, string | RegExp]>([
+    ['/v1/pets?stauts=sold', 'There is no query parameter stauts; did you mean status?'],
+    ['/v1/pets?category_id=3&limit=1', 'There is no query parameter category_id; did you mean categoryId?'],
+    [
+      '/v1/pets?colour=red&limti=1',
+      'There is no query parameter colour: known are limit, cursor, sort, id, categoryId, status, q. There is no query parameter limti; did you mean limit?',
+    ],
+    ['/v1/pets/0?x=1', 'There is no query parameter x.'],
+    ['/v1/key?+=1', 'There is no query parameter " ".'],
+  ])('GET %s is 400 only with it: %s', async (path, message) => {
+    const response = await app.get(path, { headers: STRICT });
+    expectError(response, 400, 'validation_failed');
+    expect(response.json.message).toBe(message);
+    expect(response.headers['preference-applied']).toBe(APPLIED);
+    const { status, headers } = await app.get(path);
+    expect([status, headers['preference-applied']]).toEqual([path.includes('/0?') ? 404 : 200, undefined]);
+  });
+
+  it.each([
+    ['limit=0&colour=red&id=1,2', /^There is no query parameter colour: .* limit must be .* id must be /],
+    ['id%5B%5D=1&limit=x', /^There is no query parameter id\[\]: .* limit must be /],
+  ])('names the other mistakes of the query %s, too', async (query, message) => {
+    const { json } = await app.get(`/v1/pets?${query}`, { headers: STRICT });
+    expect(json.message).toMatch(message);
+  });
+
+  it.each<[string, object, string]>([
+    [
+      'POST /v1/pets?dry=1',
+      { nmae: 'Rex', __proto: 1 },
+      `There is no query parameter dry. There is no member nmae; did you mean name? There is no member __proto${FEW}. name is missing. categoryId is missing.`,
+    ],
+    ['POST /v1/pets/batch', { items: [aNewPet({ id: 7 })] }, `There is no member items.0.id${FEW}.`],
+    [
+      'PATCH /v1/pets/1',
+      { Name: 'Rex' },
+      'There is no member Name; did you mean name? The body must have at least one of name, categoryId, status.',
+    ],
+    [
+      'POST /v1/baskets',
+      { ...EMPTY, best: { 'a/b': 1 }, toys: [{ name: 'a' }, { nam: 'b' }] },
+      'There is no member best.a/b: known are name. There is no member toys.1.nam; did you mean name? best.name is missing. toys.1.name is missing.',
+    ],
+  ])('%s %j is 400, and names the other mistakes, too: %s', async (request, body, message) => {
+    const [method, path] = request.split(' ') as [string, string];
+    const response = await app.send(method, path, { body, headers: STRICT });
+    expectError(response, 400, 'validation_failed');
+    expect(response.json.message).toBe(message);
+  });
+
+  const REPEATED = 'and repeat it for several values, as';
+  it.each([
+    ['/v1/pets?id[]=1', `There is no query parameter id[]: write id, ${REPEATED} id=1&id=2.`],
+    ['/v1/pets?id%5b0%5d=1', `id[0]: write id, ${REPEATED}`],
+    ['/v1/pets?id[0]=1&id[1]=2', `There is no query parameter id[1]: write id, ${REPEATED}`],
+    ['/v1/pets?status[in]=sold', `status[in]: write status, ${REPEATED} status=1&status=2.`],
+    ['/v1/store/orders?status[]=placed', `status[]: write status, ${REPEATED}`],
+    ['/v1/events?type[]=pet.created', `type[]: write type, ${REPEATED}`],
+    ['/v1/webhooks?limit[]=1', 'There is no query parameter limit[]: write limit.'],
+    ['/v1/pets?categoryId[]=1&categoryId[]=2', 'There is no query parameter categoryId[]: write categoryId.'],
+  ])('without it, too, %s is 400: %s; an unknown name is ignored', async (path, message) => {
+    const response = await app.get(path);
+    expectError(response, 400, 'validation_failed');
+    expect(response.headers['preference-applied']).toBeUndefined();
+    expect(response.json.message).toContain(message);
+    expect((await app.send('HEAD', path)).status).toBe(400);
+    expect((await app.get(path.replaceAll(/(?<=[?&])/g, 'x'))).status).toBe(200);
+  });
+
+  it.each<[string, string | RegExp]>([
+    ['/v1/pets?sort=id&sort=id', 'sort must be given only once.'],
+    ['/v1/pets?cursor=a&limit=0&cursor=b', /limit must be .*; cursor must be given only once/],
+    ['/v1/pets?q=a&q=b', 'q must be given only once.'],
+    ['/v1/baskets?open=true&open=false', 'open must be given only once.'],
+    ['/v1/pets?id=1&id=x', 'id must be 1 to 100 integers'],
+    ['/v1/pets?status=sold&status=x', 'status must be one or more of'],
+    ['/v1/pets?id=1,2', 'id must be 1 to 100 integers: repeat it, as id=1&id=2.'],
+    ['/v1/pets?id=9223372036854775808', `id must be 1 to 100 integers ${NO_INT64}`],
+    ['/v1/pets?status=sold,pending', 'each once: repeat it, as status=available&status=pending.'],
+    ['/v1/pets?categoryId=x', 'categoryId must be an integer.'],
+    ['/v1/pets?categoryId=9223372036854775808', `categoryId must be an integer ${NO_INT64}`],
+  ])('with and without it, %s says the right form: %s', async (path, message) => {
+    for (const headers of [{}, STRICT]) {
+      const response = await app.get(path, { headers });
+      expectError(response, 400, 'validation_failed');
+      expect(response.json.message).toMatch(message);
+    }
+  });
+
+  it('accepts what the document has', async () => {
+    const created = await app.post('/v1/pets', aNewPet(), { headers: STRICT });
+    const { status, headers } = await app.send('HEAD', '/v1/pets?limit=1&id=1&id=2', { headers: STRICT });
+    expect([created.status, created.headers['preference-applied']]).toEqual([201, APPLIED]);
+    expect([status, headers['preference-applied']]).toEqual([200, APPLIED]);
+    const basket = { ...EMPTY, toys: [{ name: 'rope' }] };
+    expect((await app.post('/v1/baskets', basket, { headers: STRICT })).json).toEqual(basket);
+  });
+
+  it.each([
+    ['respond-async, handling="strict"; why=x', 400],
+    ['Handling = STRICT', 400],
+    ['handling=lenient', 200],
+    ['handling=lenient, handling=strict', 200],
+    ['handling=stricter', 200],
+    ['x=handling=strict', 200],
+  ])('is one of many forms: %s (%i)', async (prefer, expected) => {
+    const { status, headers } = await app.get('/v1/pets?x=1', { headers: { prefer } });
+    expect([status, headers['preference-applied']]).toEqual([
+      expected,
+      expected === 400 ? APPLIED : undefined,
+    ]);
+  });
+
+  it('names the first unknown members of 2,000, in a message of the documented length', async () => {
+    const many = Object.fromEntries(Array.from({ length: 2_000 }, (_, at) => [`member${at}`, 1]));
+    const { json } = await app.post('/v1/pets', many, { headers: STRICT });
+    expect(json.message).toMatch(/^There is no member member0: .* There is no member member1: /);
+    expect(json.message).toHaveLength(4_096);
   });
 });

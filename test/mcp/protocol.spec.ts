@@ -200,18 +200,6 @@ describe('a program that knows only the address', () => {
     }
   });
 
-  it('gets absolute addresses if PUBLIC_BASE_URL is one, and nothing that is switched off', async () => {
-    const publicBaseUrl = 'https://api.example.com/store/v1';
-    const settings = { publicBaseUrl, docsEnabled: false, mcpEnabled: false };
-    const other = await startApp(settings as object, { beside: app });
-    const { text } = await other.get('/llms.txt');
-    expect(text).toContain('(https://api.example.com/store/openapi.json)');
-    expect(text).not.toMatch(/\/docs|\/mcp/);
-    for (const key of ['', app.key])
-      expectError(await other.post('/mcp', INITIALIZE, { key }), 404, 'route_not_found');
-    await other.close();
-  });
-
   const NO_OAUTH =
     'This service has API keys and no OAuth: send a valid key in the header Authorization: Bearer <API_KEY>.';
 

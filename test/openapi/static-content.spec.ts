@@ -149,8 +149,14 @@ describe('the guide at the service', () => {
     for (const link of links) expect(await app.get(link, { key: '' })).toMatchObject({ status: 200 });
   });
 
-  it('stays if DOCS_ENABLED=false, as the document does, without links to what is off, which is 404; its address is that of PUBLIC_BASE_URL', async () => {
-    const other = await startApp({ docsEnabled: false, publicBaseUrl: ABSOLUTE }, { beside: app });
+  it('stays if DOCS_ENABLED=false, as the document and llms.txt do, without links to what is off, which is 404; its address is that of PUBLIC_BASE_URL', async () => {
+    const settings = { docsEnabled: false, mcpEnabled: false, publicBaseUrl: ABSOLUTE };
+    const other = await startApp(settings, { beside: app });
+    for (const key of ['', app.key])
+      expectError(await other.post('/mcp', {}, { key }), 404, 'route_not_found');
+    const { text: links } = await other.get('/llms.txt', { key: '' });
+    expect(links).toContain('(https://api.example.com/store/openapi.json)');
+    expect(links).not.toMatch(/\/docs|\/mcp/);
     for (const path of ['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/docs/slim-document.js'])
       expectError(await other.get(path, { key: '' }), 404, 'route_not_found');
     for (const path of ['/openapi.yaml', '/guide/errors']) {
