@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -35,25 +35,23 @@ describe("PostgreSQL's programs", () => {
       execFileSync('find', [root, '-type', 'l', '-delete']);
       const before = readdirSync(lib);
       chmodSync(lib, 0o555);
-      const readOnly = join(folder, 'read-only');
-      mkdirSync(readOnly);
+      const dataDir = join(folder, 'data');
+      mkdirSync(dataDir);
       // Root may write everywhere.
-      if (user) chownSync(readOnly, user.uid, user.gid);
+      if (user) chownSync(dataDir, user.uid, user.gid);
       const ordinary = startChild(copy, user);
-      expect(await ordinary.ask({ start: options(readOnly) })).toEqual({ url: expect.any(String) });
+      expect(await ordinary.ask({ start: options(dataDir) })).toEqual({ url: expect.any(String) });
       await ordinary.ask({});
-      expect([readdirSync(lib), existsSync(join(readOnly, 'postgres-lib', 'libpq.so.5'))]).toEqual([
-        before,
-        true,
-      ]);
+      const links = join(dataDir, 'postgres-lib');
+      expect([readdirSync(lib), existsSync(join(links, 'libpq.so.5'))]).toEqual([before, true]);
 
       chmodSync(lib, 0o755);
-      const writable = join(folder, 'writable');
+      rmSync(links, { recursive: true });
       const installer = startChild(copy);
-      expect(await installer.ask({ start: options(writable) })).toEqual({ url: expect.any(String) });
+      expect(await installer.ask({ start: options(dataDir) })).toEqual({ url: expect.any(String) });
       await installer.ask({});
       expect(readdirSync(lib)).toContain('libpq.so.5');
-      expect(existsSync(join(writable, 'postgres-lib'))).toBe(false);
+      expect(existsSync(links)).toBe(false);
 
       const failing = '#!/bin/sh\necho "cannot open shared object file" >&2; exit 127\n';
       writeFileSync(join(root, 'native', 'bin', 'postgres'), failing);
