@@ -163,6 +163,8 @@ describe('the embedded server', () => {
   it('of a command is not shared: a service starts when the command has ended', async () => {
     const child = startChild();
     await child.ask({ start: command });
+    // After its first look it waits longer than for a service.
+    jest.spyOn(Date, 'now').mockReturnValue(2_000).mockReturnValueOnce(0);
     const service = start();
     // A shared server would stop with its command.
     await child.ask({});
