@@ -13,7 +13,7 @@ import { send } from '../support/http';
 import { isRefused } from '../support/is-refused';
 import { lockWaits } from '../support/lock-waits';
 import { dataFolder } from '../support/service';
-import { rejectionOf, type ServiceHere, startHere } from '../support/start';
+import { type ServiceHere, startHere } from '../support/start';
 import { until } from '../support/until';
 
 /** Of the plan `free`. */
@@ -23,7 +23,7 @@ const PARALLEL = 200;
 /** A program of a worker keeps its output open, and ends up to two seconds after it. */
 const CHILD = `require('node:child_process').spawn('tail', ['-f', '/dev/null', '-s', '2', '--pid', String(process.pid)], { stdio: ['ignore', 'inherit', 'ignore'] }).unref();`;
 
-/** This process is the primary one. The specs follow each other on one service: each worker takes a second. */
+/** This process is the primary one. */
 describe('WORKERS=2', () => {
   const folder = dataFolder();
   const agent = new Agent({ keepAlive: true });
@@ -92,89 +92,90 @@ describe('WORKERS=2', () => {
     expect(() => readConfig({ WORKERS: 'all' })).toThrow('WORKERS must be');
   });
 
-  it('admits exactly the limit of parallel requests, which both workers serve, and shows the rest alike', async () => {
-    const sockets = () => workers().map(socketsOf);
-    const before = sockets();
-    const responses = await Promise.all(
-      Array.from({ length: PARALLEL }, () => send(service.url, 'GET', '/v1/pets', { key: free, agent })),
-    );
-    expect(sockets().map((count, at) => count > before[at]!)).toEqual([true, true]);
-    const admitted = responses.filter(({ status }) => status === 200);
-    const remaining = admitted.map(({ headers }) => Number(headers['x-ratelimit-remaining']));
-    expect(remaining.toSorted((one, other) => one - other)).toEqual(
-      Array.from({ length: PER_MINUTE }, (_, at) => at),
-    );
-    expect(responses.filter(({ status }) => status === 429)).toHaveLength(PARALLEL - PER_MINUTE);
-    const shown = await Promise.all(
-      Array.from({ length: 10 }, () => send(service.url, 'GET', '/v1/key', { key: free, agent })),
-    );
-    expect(new Set(shown.map(({ json }) => json.limits.minute.remaining))).toEqual(new Set([0]));
-    const text = await scrape();
-    expect(text).toContain(`verdict="admitted"} ${PER_MINUTE}\n`);
-    expect(text).toContain(`code="rate_limit_exceeded"} ${PARALLEL - PER_MINUTE}\n`);
-    expect(text).toContain('animal_store_process_start_time_seconds ');
-  });
+  /** Each step continues with the workers of the step before: a worker takes a second. */
+  const steps = {
+    'admits exactly the limit of parallel requests, which both workers serve, and shows the rest alike':
+      async () => {
+        const sockets = () => workers().map(socketsOf);
+        const before = sockets();
+        const responses = await Promise.all(
+          Array.from({ length: PARALLEL }, () => send(service.url, 'GET', '/v1/pets', { key: free, agent })),
+        );
+        expect(sockets().map((count, at) => count > before[at]!)).toEqual([true, true]);
+        const admitted = responses.filter(({ status }) => status === 200);
+        const remaining = admitted.map(({ headers }) => Number(headers['x-ratelimit-remaining']));
+        expect(remaining.toSorted((one, other) => one - other)).toEqual(
+          Array.from({ length: PER_MINUTE }, (_, at) => at),
+        );
+        expect(responses.filter(({ status }) => status === 429)).toHaveLength(PARALLEL - PER_MINUTE);
+        const shown = await Promise.all(
+          Array.from({ length: 10 }, () => send(service.url, 'GET', '/v1/key', { key: free, agent })),
+        );
+        expect(new Set(shown.map(({ json }) => json.limits.minute.remaining))).toEqual(new Set([0]));
+        const text = await scrape();
+        expect(text).toContain(`verdict="admitted"} ${PER_MINUTE}\n`);
+        expect(text).toContain(`code="rate_limit_exceeded"} ${PARALLEL - PER_MINUTE}\n`);
+        expect(text).toContain('animal_store_process_start_time_seconds ');
+      },
+    'replaces a worker that SIGKILL ends; every acknowledged creation is stored, and no counter falls':
+      async () => {
+        const [killed, other] = workers() as [Worker, Worker];
+        const before = await createAnimals(5);
+        const load = createAnimals(30);
+        const replaced = once(cluster, 'listening');
+        process.kill(killed.process.pid!, 'SIGKILL');
+        const during = await load;
+        const [replacement] = await replaced;
+        const after = await createAnimals(6);
+        expect([before, during, after].flatMap(({ failures }) => failures)).toEqual([]);
+        expect(workers()).toEqual([other, replacement]);
+        expect(linesWith('A worker has ended')).toHaveLength(1);
+        const rows = await database.query<{ name: string }>('SELECT name FROM pets');
+        const stored = new Set(rows.map(({ name }) => name));
+        const names = [before, during, after].flatMap((each) => each.names);
+        expect(names.filter((name) => !stored.has(name))).toEqual([]);
+        expect(names.length).toBeGreaterThan(4 * (5 + 6));
+        // Both workers have counted them.
+        expect(await scrape()).toContain(`plan="free",verdict="admitted"} ${PER_MINUTE}\n`);
+      },
+    'stops as one service: with one line, and every response; its workers end with their primary, not by signals':
+      async () => {
+        const [first, orphan] = workers() as [Worker, Worker];
+        // As if the primary process had ended.
+        orphan.process.disconnect();
+        expect(await once(orphan, 'exit')).toEqual([0, null]);
 
-  it('replaces a worker that SIGKILL ends; every acknowledged creation is stored, and no counter falls', async () => {
-    const [killed, other] = workers() as [Worker, Worker];
-    const before = await createAnimals(5);
-    const load = createAnimals(30);
-    const replaced = once(cluster, 'listening');
-    process.kill(killed.process.pid!, 'SIGKILL');
-    const during = await load;
-    const [replacement] = await replaced;
-    const after = await createAnimals(6);
-    expect([before, during, after].flatMap(({ failures }) => failures)).toEqual([]);
-    expect(workers()).toEqual([other, replacement]);
-    expect(linesWith('A worker has ended')).toHaveLength(1);
-    const rows = await database.query<{ name: string }>('SELECT name FROM pets');
-    const stored = new Set(rows.map(({ name }) => name));
-    const names = [before, during, after].flatMap((each) => each.names);
-    expect(names.filter((name) => !stored.has(name))).toEqual([]);
-    expect(names.length).toBeGreaterThan(4 * (5 + 6));
-    // Both workers have counted them.
-    expect(await scrape()).toContain(`plan="free",verdict="admitted"} ${PER_MINUTE}\n`);
-  });
-
-  it('fails in one sentence if the port is in use', async () => {
-    const { port } = new URL(service.url);
-    expect(await rejectionOf({ DATABASE_URL: database.directUrl, WORKERS: '2', PORT: port })).toBe(
-      `127.0.0.1:${port} is in use. Stop the program that uses it, or set PORT.`,
-    );
-  });
-
-  it('stops as one service: with one line, and every response; its workers end with their primary, not by signals', async () => {
-    const [first, orphan] = workers() as [Worker, Worker];
-    // As if the primary process had ended.
-    orphan.process.disconnect();
-    expect(await once(orphan, 'exit')).toEqual([0, null]);
-
-    process.kill(first.process.pid!, 'SIGTERM');
-    const lock = new Client({ connectionString: database.directUrl });
-    await lock.connect();
-    await lock.query('BEGIN; LOCK TABLE pets');
-    // Requests for different pages share no query.
-    const inFlight = Array.from({ length: 6 }, (_, at) =>
-      at % 2 === 0
-        ? send(service.url, 'GET', `/v1/pets?limit=${at + 1}`, { key })
-        : send(service.url, 'POST', '/v1/pets', { key, body: aNewPet() }),
-    );
-    const ended = Promise.allSettled(inFlight);
-    await until(async () => (await lockWaits(database)).length > 0);
-    const ends = once(first, 'exit');
-    const stopped = service.stop();
-    await until(() => isRefused(service.url));
-    expect((await send(metrics, 'GET', '/readyz')).status).toBe(503);
-    await lock.query('COMMIT');
-    await lock.end();
-    // On a busy machine the last ones may come after the close of the port.
-    const answered = (await ended).flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
-    expect(new Set(answered.map((each) => each.status))).toEqual(new Set([200, 201]));
-    expect(new Set(answered.map((each) => each.headers.connection))).toEqual(new Set(['close']));
-    await stopped;
-    expect(await ends).toEqual([0, null]);
-    expect(workers()).toEqual([]);
-    expect([linesWith('Stopping ('), linesWith('Stopped.')].map(({ length }) => length)).toEqual([1, 1]);
+        process.kill(first.process.pid!, 'SIGTERM');
+        const lock = new Client({ connectionString: database.directUrl });
+        await lock.connect();
+        await lock.query('BEGIN; LOCK TABLE pets');
+        // Requests for different pages share no query.
+        const inFlight = Array.from({ length: 6 }, (_, at) =>
+          at % 2 === 0
+            ? send(service.url, 'GET', `/v1/pets?limit=${at + 1}`, { key })
+            : send(service.url, 'POST', '/v1/pets', { key, body: aNewPet() }),
+        );
+        const ended = Promise.allSettled(inFlight);
+        await until(async () => (await lockWaits(database)).length > 0);
+        const ends = once(first, 'exit');
+        const stopped = service.stop();
+        await until(() => isRefused(service.url));
+        expect((await send(metrics, 'GET', '/readyz')).status).toBe(503);
+        await lock.query('COMMIT');
+        await lock.end();
+        // On a busy machine the last ones may come after the close of the port.
+        const answered = (await ended).flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+        expect(new Set(answered.map((each) => each.status))).toEqual(new Set([200, 201]));
+        expect(new Set(answered.map((each) => each.headers.connection))).toEqual(new Set(['close']));
+        await stopped;
+        expect(await ends).toEqual([0, null]);
+        expect(workers()).toEqual([]);
+        expect([linesWith('Stopping ('), linesWith('Stopped.')].map(({ length }) => length)).toEqual([1, 1]);
+      },
+  };
+  it(Object.keys(steps).join('; '), async () => {
+    expect.hasAssertions();
+    for (const step of Object.values(steps)) await step();
   });
 });
 
