@@ -91,7 +91,8 @@ describe('npm start', () => {
       expect([server.parentSpanId, statement.parentSpanId]).toEqual([client, server.spanId]);
       for (const value of ['animal-store', 'one'])
         expect(JSON.stringify(server.resource)).toContain(`{"stringValue":"${value}"}`);
-      expect(first.output()).toMatch(new RegExp(`"trace_id":"${trace}".*"path":"/v1/pets"`));
+      const logged = new RegExp(`"trace_id":"${trace}".*"path":"/v1/pets"`);
+      await until(() => logged.test(first.output()));
     },
     'prints a key, which it does not log, and curl lines that add an animal and list it': async () => {
       const logged = first.output().match(/^\{.*$/gm) ?? [];
