@@ -173,7 +173,7 @@ describe('WORKERS=2', () => {
         expect([linesWith('Stopping ('), linesWith('Stopped.')].map(({ length }) => length)).toEqual([1, 1]);
       },
   };
-  it(Object.keys(steps).join('; '), async () => {
+  it(`on one port: ${Object.keys(steps).join('; ')}`, async () => {
     expect.hasAssertions();
     for (const step of Object.values(steps)) await step();
   });
