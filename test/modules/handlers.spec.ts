@@ -207,7 +207,8 @@ describe('a module', () => {
   });
 
   it('has the decorators above and below the @Operation of an idempotent handler', async () => {
-    expectError(await add('1/pets/2', TOY, { 'x-closed': '1' }), 403, 'forbidden');
+    const { json } = await add('1/pets/2', TOY, { 'x-closed': '1' });
+    expect(json).toEqual({ code: 'forbidden', message: 'Forbidden resource', status: 403 });
     const { headers } = await add('1/pets/2', TOY, { 'idempotency-key': 'decorated' });
     expect(headers['x-toy']).toBe('yes');
     expect(headers['ratelimit-policy']).toContain('"default";q=9;w=60');

@@ -13,7 +13,6 @@ import {
   Query,
   Res,
   UnauthorizedException,
-  UseGuards,
 } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { errorCodes, type FastifyReply } from 'fastify';
@@ -69,10 +68,6 @@ const FORGOTTEN: Readonly<Record<string, unknown>> = {
   nothing: undefined,
 };
 
-class ClosedGuard {
-  canActivate = () => false;
-}
-
 /** Throws like a team's module that follows Nest's documentation. */
 @Controller({ path: 'lab', version: '1' })
 class LabController {
@@ -80,13 +75,6 @@ class LabController {
   @RequireScope('pets:read')
   throw(@Param('at') at: string) {
     throw THROWN[Number(at)];
-  }
-
-  @Get('closed')
-  @RequireScope('pets:read')
-  @UseGuards(ClosedGuard)
-  closed() {
-    return 'open';
   }
 
   @Get('responded')
@@ -138,7 +126,6 @@ describe('an exception thrown by a module', () => {
 
   it.each<readonly [string, number, string, string]>([
     ...EXPECTED.map(([thrown, ...expected]) => [pathOf(thrown), ...expected] as const),
-    ['/v1/lab/closed', 403, 'forbidden', 'Forbidden resource'],
     // A plugin of Fastify threw it, and it is not malformed HTTP.
     ['/fastify/plugin', 413, 'payload_too_large', 'The file is too large.'],
   ])(
