@@ -2,14 +2,15 @@ import { startApp, type TestApp } from '../support/app';
 import { sendRaw } from '../support/http';
 import { withoutTable } from '../support/without-table';
 
-describe('the request log', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  // Some lines are written once a minute.
-  beforeEach(() => app.clock.advance({ seconds: 60 }));
+/** For all tests; test/support/app closes it. */
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp({ rateLimitAnonymousPerMinute: 1, rateLimitBanAfter: 2, trustProxy: ['127.0.0.1'] });
+});
+// Some lines are written once a minute.
+beforeEach(() => app.clock.advance({ seconds: 60 }));
 
+describe('the request log', () => {
   const lineOf = async (id: string): Promise<Record<string, unknown>> => {
     const line = app.log.find((each) => each.includes(`"reqId":"${id}"`) && each.includes('"status"'));
     return JSON.parse(line ?? '{}') as Record<string, unknown>;
@@ -52,6 +53,7 @@ describe('the request log', () => {
       const { id, key } = await app.createKey({ account: 'formerly' });
       await app.database.query(`UPDATE api_keys SET ${change} WHERE id = $1 AND length($2) > 0`, [id, key]);
       const sent = code === 'invalid_api_key' ? key.replace('ask_test_', 'ask_live_') : key;
+      app.clock.advance({ seconds: 60 });
       const response = await app.get('/v1/pets', { key: sent, headers: { 'x-request-id': code } });
       expect(response.status).toBe(401);
       expect(await lineOf(code)).toMatchObject({ status: 401, code, account: 'formerly', key: id });
@@ -129,12 +131,6 @@ describe('the request log', () => {
 });
 
 describe('the log of requests that no window admits', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp({ rateLimitAnonymousPerMinute: 1, rateLimitBanAfter: 2, trustProxy: ['127.0.0.1'] });
-  });
-  beforeEach(() => app.clock.advance({ seconds: 60 }));
-
   const linesOf = (...owners: string[]) =>
     app.log
       .map((line) => JSON.parse(line))
