@@ -4,17 +4,6 @@ import type { RequestOptions } from '../support/http';
 
 const ADDRESS_LIMIT = 40;
 
-/** The senders of each request. */
-const SENDERS = [
-  'no key',
-  'wrong key',
-  'used-up address',
-  'used-up key',
-  'banned key',
-  'no scope',
-  'right key',
-];
-
 const JSON_BODY = { 'content-type': 'application/json' };
 const BROKEN = { body: '{"broken', headers: JSON_BODY };
 const TEXT = { body: 'name=Rex', headers: { 'content-type': 'text/plain' } };
@@ -79,6 +68,7 @@ const REQUESTS: readonly Row[] = [
 
 describe('the order of checks', () => {
   let app: TestApp;
+  /** The senders of each request, in the order of their responses. */
   const options = new Map<string, RequestOptions>();
   beforeAll(async () => {
     const trustProxy = ['127.0.0.1'];
@@ -110,8 +100,7 @@ describe('the order of checks', () => {
 
   it.each(REQUESTS)('%s %s %#', async (method, path, request, noScope, right) => {
     const outcomes: string[] = [];
-    for (const sender of SENDERS) {
-      const own = options.get(sender)!;
+    for (const own of options.values()) {
       const headers = { ...own.headers, ...request.headers };
       const { status, text } = await app.send(method, path, { ...own, ...request, headers });
       outcomes.push(status < 400 ? `${status}` : `${status} ${JSON.parse(text).code}`);
