@@ -55,12 +55,13 @@ describe('the parameters of each list', () => {
     return new URL(next, app.url).searchParams.get('cursor')!;
   };
 
-  it('are 400 invalid_cursor with a cursor of any other list, filter or order, and 200 with their own', async () => {
-    const lists = [...LISTS, ...FILTERED];
+  it('are 400 invalid_cursor with a cursor of another list, filter or order, and 200 with their own', async () => {
     expect(LISTS).toHaveLength(8);
-    for (const from of lists) {
+    // All pairs of one path, and each with some of the next path.
+    const lists = [...LISTS, ...FILTERED].sort();
+    for (const [at, from] of lists.entries()) {
       const cursor = await cursorOf(from);
-      for (const to of lists) {
+      for (const to of [...lists, ...lists].slice(at, at + 4)) {
         const response = await get(`${to}limit=7&cursor=${cursor}`);
         const code = response.status === 200 ? undefined : response.json.code;
         expect([from, to, code]).toEqual([from, to, from === to ? undefined : 'invalid_cursor']);
@@ -102,21 +103,6 @@ describe('the parameters of each list', () => {
       expect((await get(`${list}limit=100`)).status).toBe(200);
     },
   );
-
-  it.each([
-    ...['', 'Sold', 'sold&status=', 'sold&status=sold', 'sold,available'].map(
-      (value) => `/v1/pets?status=${value}`,
-    ),
-    ...['', 'Placed', 'placed&status=', 'placed&status=placed'].map(
-      (value) => `/v1/store/orders?status=${value}`,
-    ),
-    '/v1/store/inventory?categoryId=a',
-    '/v1/events?type=pet',
-  ])('400 validation_failed for %s', async (path) => {
-    const response = await get(path);
-    expectError(response, 400, 'validation_failed');
-    expect(response.json.message).toContain(/[?](\w+)/.exec(path)![1]);
-  });
 
   it('ignore unknown parameters with any name', async () => {
     const unknown = 'page=7&__proto__=1&constructor=2&then=3&other[]=9&%FF=%FF&=&filters=1';
@@ -214,6 +200,16 @@ describe('Prefer: handling=strict', () => {
     ['/v1/pets?id=1,2', 'id must be 1 to 100 integers: repeat it, as id=1&id=2.'],
     ['/v1/pets?id=9223372036854775808', `id must be 1 to 100 integers ${NO_INT64}`],
     ['/v1/pets?status=sold,pending', 'each once: repeat it, as status=available&status=pending.'],
+    ...['', 'Sold', 'sold&status=', 'sold&status=sold'].map((value): [string, string] => [
+      `/v1/pets?status=${value}`,
+      'status must be one or more of',
+    ]),
+    ...['', 'Placed', 'placed&status=', 'placed&status=placed'].map((value): [string, string] => [
+      `/v1/store/orders?status=${value}`,
+      'status must be one or more of',
+    ]),
+    ['/v1/store/inventory?categoryId=a', 'categoryId must be 1 to 100 integers'],
+    ['/v1/events?type=pet', 'type must be one or more of'],
     ['/v1/pets?categoryId=x', 'categoryId must be an integer.'],
     ['/v1/pets?categoryId=9223372036854775808', `categoryId must be an integer ${NO_INT64}`],
   ])('with and without it, %s says the right form: %s', async (path, message) => {
