@@ -1,4 +1,5 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify';
 import { createStore } from '../src/app/store';
 import { startApp, type TestApp } from './support/app';
@@ -28,51 +29,58 @@ const ANY_KEY_ROUTES = ['/v1/key', '/mcp', '/v1/usage'];
 
 /** Routes that a module adds to Fastify itself. */
 const FORGOTTEN: [path: string, config: FastifyContextConfig][] = [
-  ['/v1/forgotten', {}],
   ['/forgotten', {}],
   ['/v1/unguarded/forgotten', { scopes: ['pets:read'] }],
 ];
 
-describe('routes', () => {
-  const routes: RouteOptions[] = [];
-  const rejections: unknown[] = [];
-  /** The payloads that Fastify has sent. */
-  const payloads: unknown[] = [];
-  let app: TestApp;
+const DOCUMENT = '/openapi.json';
+const SHOP = 'https://shop.example';
+const OPEN = { 'access-control-allow-origin': '*', 'access-control-expose-headers': '*' };
 
-  /** Fastify publishes each new instance before any route is registered. */
-  function collectRoutes(message: unknown): void {
-    const { fastify } = message as { fastify: FastifyInstance };
-    fastify.addHook('onRoute', (route) => void routes.push(route));
-    fastify.addHook('onSend', (_request, _reply, payload, done) => {
-      payloads.push(payload);
-      done();
-    });
-  }
+const ABSOLUTE = 'https://api.example.com/store/v1';
 
-  beforeAll(async () => {
-    subscribe('fastify.initialization', collectRoutes);
-    app = await startApp(
-      {},
-      {
-        beforeListen: (nest) => {
-          const fastify = nest.getHttpAdapter().getInstance();
-          for (const [path, config] of FORGOTTEN) {
-            try {
-              fastify.get(path, { config }, () => 'open');
-            } catch (error) {
-              rejections.push(error);
-            }
-          }
-        },
-      },
-    );
-    unsubscribe('fastify.initialization', collectRoutes);
+const routes: RouteOptions[] = [];
+const rejections: unknown[] = [];
+/** The payloads that Fastify has sent. */
+const payloads: unknown[] = [];
+
+/** Fastify publishes each new instance before any route is registered. */
+function collectRoutes(message: unknown): void {
+  const { fastify } = message as { fastify: FastifyInstance };
+  fastify.addHook('onRoute', (route) => void routes.push(route));
+  fastify.addHook('onSend', (_request, _reply, payload, done) => {
+    payloads.push(payload);
+    done();
   });
-  afterAll(() => app.close());
+}
 
+function addForgotten(nest: NestFastifyApplication): void {
+  for (const [path, config] of FORGOTTEN) {
+    try {
+      nest
+        .getHttpAdapter()
+        .getInstance()
+        .get(path, { config }, () => 'open');
+    } catch (error) {
+      rejections.push(error);
+    }
+  }
+}
+
+/** For all tests; test/support/app closes it. */
+let app: TestApp;
+beforeAll(async () => {
+  subscribe('fastify.initialization', collectRoutes);
+  app = await startApp({ corsOrigins: [SHOP], port: 0 }, { beforeListen: addForgotten });
+  unsubscribe('fastify.initialization', collectRoutes);
+});
+
+describe('routes', () => {
   it('are public, or for any key, only if they are in these lists; all others declare a scope', () => {
-    const declared = routes.filter(({ url, config }) => !url.endsWith('/forgotten') && !config?.unrouted);
+    // @fastify/cors handles preflights by the route `*`.
+    const declared = routes.filter(
+      ({ url, config }) => url !== '*' && !url.endsWith('/forgotten') && !config?.unrouted,
+    );
     const { scopes } = createStore();
     const isPublic = ({ config }: RouteOptions) => config?.public === true;
     const isForAnyKey = ({ config }: RouteOptions) => config?.anyKey === true;
@@ -109,7 +117,6 @@ describe('routes', () => {
 
   it('without a declaration or a guard are rejected at registration and do not exist', async () => {
     expect(rejections.map(String)).toEqual([
-      'Error: GET /v1/forgotten declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.',
       'Error: GET /forgotten declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.',
       'Error: No guard protects GET /v1/unguarded/forgotten: make its handler a method of a controller.',
     ]);
@@ -117,5 +124,167 @@ describe('routes', () => {
       expectError(await app.get(path), 404, 'route_not_found');
       expect((await app.send('HEAD', path)).status).toBe(404);
     }
+  });
+});
+
+describe('static content', () => {
+  const sent = (
+    path: string,
+    coding: string | undefined,
+    more: Record<string, string> = {},
+    method = 'GET',
+  ) =>
+    app.send(method, path, {
+      key: undefined,
+      headers: { ...(coding !== undefined && { 'accept-encoding': coding }), ...more },
+    });
+
+  it.each([
+    ['gzip', 'gzip'],
+    ['gzip, deflate, br, zstd', 'gzip'],
+    ['*', 'gzip'],
+    ['GZIP;q=0.1', 'gzip'],
+    [undefined, undefined],
+    ['', undefined],
+    ['br', undefined],
+    ['gzip;q=0', undefined],
+    ['identity;q=0', undefined],
+    [`gzip${', x'.repeat(500)}`, undefined],
+  ])('Accept-Encoding %j gets the coding %j', async (accepted, coding) => {
+    const { status, headers } = await sent(DOCUMENT, accepted);
+    expect([status, headers['content-encoding']]).toEqual([200, coding]);
+    expect(headers['vary']).toBe('Accept-Encoding');
+  });
+
+  it('is the same in each coding, and each has a strong ETag of its own', async () => {
+    const plain = await sent(DOCUMENT, 'identity');
+    // It accepts gzip, and decodes the body.
+    const zipped = await fetch(`${app.url}${DOCUMENT}`);
+    expect(zipped.headers.get('content-encoding')).toBe('gzip');
+    expect(await zipped.text()).toBe(plain.text);
+    const tags = [zipped.headers.get('etag')!, String(plain.headers['etag'])];
+    for (const tag of tags) expect(tag).toMatch(/^"[^"]+"$/);
+    for (const [coding, status] of [
+      ['gzip', 304],
+      ['identity', 200],
+    ] as const)
+      expect(await sent(DOCUMENT, coding, { 'if-none-match': tags[0]! })).toMatchObject({ status });
+  });
+
+  it.each([DOCUMENT, '/openapi.yaml', '/guide/errors', '/llms-full.txt'])(
+    '%s: any origin may read it, also after a preflight, and never with credentials',
+    async (path) => {
+      const tag = String((await sent(path, 'gzip')).headers['etag']);
+      for (const origin of [SHOP, 'https://editor.swagger.io', 'null']) {
+        for (const [status, method, more] of [
+          [200, 'GET', {}],
+          [200, 'HEAD', {}],
+          [304, 'GET', { 'if-none-match': tag }],
+          [204, 'OPTIONS', { 'access-control-request-method': 'GET' }],
+          [405, 'OPTIONS', {}],
+          [405, 'POST', { 'content-type': 'application/json' }],
+        ] as const) {
+          const response = await sent(path, 'gzip', { origin, ...more }, method);
+          expect(response).toMatchObject({ status, headers: OPEN });
+          expect(response.headers).not.toHaveProperty('access-control-allow-credentials');
+        }
+      }
+    },
+  );
+
+  it.each([
+    [25_000, ['/guide']],
+    [27_000, ['/', '/favicon.ico']],
+    [
+      520_000,
+      [
+        '/docs',
+        '/docs/swagger-ui.css',
+        '/docs/swagger-ui-bundle.js',
+        '/docs/slim-document.js',
+        '/favicon.ico',
+      ],
+    ],
+  ])('transfers at most %i bytes compressed for %j', async (max, paths) => {
+    let bytes = 0;
+    for (const path of paths) bytes += Number((await sent(path, 'gzip')).headers['content-length']);
+    expect(bytes).toBeLessThanOrEqual(max);
+  });
+});
+
+describe('the guide at the service', () => {
+  const read = async (path: string) => (await app.get(path, { key: '' })).text;
+  const linksIn = (page: string) => [...page.matchAll(/ href="(?!data:)([^"]*)"/g)].map(([, link]) => link!);
+
+  it('has pages, without a key, whose links, like those of the front page, lead to pages and places that exist', async () => {
+    const seen = new Map<string, string>();
+    const missing: string[] = [];
+    const open = async (url: URL) => {
+      const page = seen.get(url.pathname) ?? (await read(url.pathname));
+      seen.set(url.pathname, page);
+      return page;
+    };
+    const guide = ['', 'guide', 'guide/events', 'guide/errors', 'guide/details', 'guide/agents'];
+    for (const start of guide) {
+      const base = new URL(start, 'http://animal-store.test/');
+      for (const link of linksIn(await open(base))) {
+        const url = new URL(link, base);
+        if (url.host !== base.host) continue;
+        const page = await open(url);
+        const [, anchor = ''] = /^#([^/].*)/.exec(decodeURIComponent(url.hash)) ?? [];
+        if (/"status":404/.test(page) || (anchor && !page.includes(`id="${anchor}"`))) missing.push(url.href);
+      }
+    }
+    expect([...seen.keys()]).toEqual(
+      expect.arrayContaining(['/guide/events', '/docs', '/', '/readyz', '/openapi.yaml']),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('has headings, tables, code and programs with the port of the service; no Markdown and no document of the package is left', async () => {
+    const page = await read('/guide');
+    expect(page).toMatch(/<title>Guide for clients · Animal Store<\/title>/);
+    expect(page).toMatch(/<h1 id="guide-for-clients">Guide for clients<\/h1>/);
+    expect(page).toMatch(/<pre tabindex="0"[^>]*><code>\$ /);
+    expect(page).toMatch(/<table>/);
+    expect(page.replaceAll(/<pre.*?<\/pre>/gs, '')).not.toMatch(/\]\(|^#|\*\*|href="[^"]*\.md/m);
+    expect(page).not.toContain('<!--');
+    expect(page).toContain(`API=${app.url}/v1<`);
+  });
+
+  it('is found from every page, the document, and as one text from llms.txt', async () => {
+    for (const path of ['/', '/docs']) expect(linksIn(await read(path))).toContain('./guide');
+    expect(JSON.parse(await read('/openapi.json')).externalDocs.url).toBe('/guide');
+    const full = await read('/llms-full.txt');
+    for (const heading of ['# Guide for clients', '# Events and webhooks', '# Error codes', '# Agents'])
+      expect(full.split('\n')).toContain(heading);
+    const links = [...full.matchAll(/\]\((?!https:)([^)#]+)/g)].map(([, link]) => `/${link}`);
+    expect(links).toContain('/guide/errors');
+    for (const link of links) expect(await app.get(link, { key: '' })).toMatchObject({ status: 200 });
+  });
+
+  it('stays if DOCS_ENABLED=false, as the document and llms.txt do, without links to what is off, which is 404; its address is that of PUBLIC_BASE_URL', async () => {
+    const settings = { docsEnabled: false, mcpEnabled: false, publicBaseUrl: ABSOLUTE };
+    const other = await startApp(settings, { beside: app });
+    for (const key of ['', app.key])
+      expectError(await other.post('/mcp', {}, { key }), 404, 'route_not_found');
+    const { text: links } = await other.get('/llms.txt', { key: '' });
+    expect(links).toContain('(https://api.example.com/store/openapi.json)');
+    expect(links).not.toMatch(/\/docs|\/mcp/);
+    for (const path of ['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/docs/slim-document.js'])
+      expectError(await other.get(path, { key: '' }), 404, 'route_not_found');
+    for (const path of ['/openapi.yaml', '/guide/errors']) {
+      const { status, text } = await other.get(path, { key: '' });
+      expect([path, status, /href="[^"]*\/docs"/.test(text)]).toEqual([path, 200, false]);
+    }
+    const page = await other.get('/guide', { key: '' });
+    expect([page.status, linksIn(page.text).filter((link) => /docs|^\.\/$/.test(link))]).toEqual([200, []]);
+    const { externalDocs } = (await other.get('/openapi.json')).json;
+    expect(externalDocs.url).toBe('https://api.example.com/store/guide');
+    expect(page.text).toContain(`API=${ABSOLUTE}<`);
+    expect((await other.get('/guide/agents', { key: '' })).text).toContain(
+      'https://api.example.com/store/mcp',
+    );
+    await other.close();
   });
 });
