@@ -41,18 +41,23 @@ const HISTORIES: [promise: string, history: string][] = [
 describe('a key on two instances', () => {
   let app: TestApp;
   let second: TestApp;
+  /** Of each test its own: one test deletes all accounts. */
+  let admin: string;
   beforeAll(async () => {
     const settings = { rateLimitBanAfter: 2 };
     app = await startApp(settings, { database: await createPatientDatabase() });
     second = await startApp(settings, { beside: app });
   });
+  beforeEach(async () => (admin = await app.unlimitedKey()));
   afterAll(async () => {
     await second.close();
     await app.close();
   });
 
   const inSeconds = (seconds: number) => new Date(app.clock.now() + seconds * 1_000);
-  const rotate = (id: string, graceSeconds: number) => app.post(`/v1/keys/${id}/rotate`, { graceSeconds });
+  const send = (method: string, path: string, body?: object) =>
+    app.send(method, `/v1/keys/${path}`, { key: admin, body });
+  const rotate = (id: string, graceSeconds: number) => send('POST', `${id}/rotate`, { graceSeconds });
   const verdict = async (by: TestApp, key: string) => {
     const { status, headers, json } = await by.get('/v1/pets?limit=1', { key });
     if (status === 200) return '200';
@@ -66,7 +71,7 @@ describe('a key on two instances', () => {
     const [seen, wanted]: [string[], string[]] = [[], []];
     let expiry = Infinity;
     const change = async (expiresAt: Date | null) => {
-      expect((await app.send('PATCH', `/v1/keys/${id}`, { body: { expiresAt } })).status).toBe(200);
+      expect((await send('PATCH', id, { expiresAt })).status).toBe(200);
       expiry = expiresAt?.getTime() ?? Infinity;
     };
     for (const step of history.split('; ')) {
@@ -75,7 +80,7 @@ describe('a key on two instances', () => {
       if (action === 'wait') app.clock.advance({ seconds });
       else if (action === 'expire') await change(inSeconds(seconds));
       else if (action === 'extend') await change(null);
-      else if (action === 'revoke') await app.send('DELETE', `/v1/keys/${id}`);
+      else if (action === 'revoke') await send('DELETE', id);
       else if (action === 'not') expectError(await rotate(id, 0), 409, 'key_not_usable');
       else if (action === 'rotate') {
         const { json } = await rotate(id, seconds);
@@ -94,7 +99,7 @@ describe('a key on two instances', () => {
 
   it('changes only the secret and its last four characters', async () => {
     const { id } = await app.createKey({ scopes: ['pets:read'], label: 'till', expiresAt: inSeconds(DAY) });
-    const read = async () => (await app.get(`/v1/keys/${id}`)).json;
+    const read = async () => (await send('GET', id)).json;
     const before = await read();
     const { key } = (await rotate(id, 60)).json;
     expect(key).toMatch(/^ask_test_[0-9A-Za-z]{36}$/);
