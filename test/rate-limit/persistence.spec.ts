@@ -53,10 +53,8 @@ describe('counters without Redis', () => {
   };
   const lock = () => app.database.query('BEGIN; LOCK TABLE rate_limit_counters, rate_limit_instances');
   const waiting = () => lockWaits(app.database);
-  const owners = async () =>
-    (await app.database.query<{ owner: string }>('SELECT owner FROM rate_limit_counters')).map(
-      (row) => row.owner,
-    );
+  const owners = (pattern: string) =>
+    app.database.query('SELECT owner FROM rate_limit_counters WHERE owner ~ $1', [pattern]);
 
   it('survive a clean stop on a later day, for thousands of owners, routes and any address; so do last uses and long bans', async () => {
     const { key: greedy } = await app.createKey({ choice: { plan: 'enterprise', perMinute: 1, perDay: 9 } });
@@ -74,7 +72,7 @@ describe('counters without Redis', () => {
     expect(day(after)).toBe(day(before) - 1);
     expect(shown(await from('192.0.2.1'))[1]).toBe(96);
     expectError(await app.post('/v1/slots', '{}', { key }), 429, 'rate_limit_exceeded');
-    expect((await owners()).filter((owner) => /^ip:\d+$/.test(owner))).toHaveLength(OWNERS);
+    expect(await owners(String.raw`^ip:\d+$`)).toHaveLength(OWNERS);
     expectError(await get(greedy), 429, 'api_key_banned');
     const { lastUsedAt } = (await app.get(`/v1/keys/${id}`)).json;
     expect(Date.parse(lastUsedAt)).toBe(Math.floor(app.clock.now() / 60_000) * 60_000);
@@ -89,7 +87,8 @@ describe('counters without Redis', () => {
   });
 
   it('continue to count while the database is unavailable, and are saved when it returns, with a log line for each change', async () => {
-    const logged = (text: string) => app.log.filter((line) => line.includes(text)).length;
+    const begin = app.log.length;
+    const logged = (text: string) => app.log.slice(begin).filter((line) => line.includes(text)).length;
     await withoutTable(app.database, 'rate_limit_counters', async () => {
       for (let at = 0; at < 4; at += 1) expect((await get()).status).toBe(200);
       for (let run = 0; run < 2; run += 1) await expect(app.runDueWork()).rejects.toThrow('counters');
@@ -161,6 +160,7 @@ describe('counters without Redis', () => {
     );
     app.clock.advance({ seconds: 100 * 366 * DAY_SECONDS });
     for (let run = 0; run < 3; run += 1) await app.runDueWork();
-    expect((await owners()).filter((owner) => owner === 'old' || owner === 'other')).toEqual(['other']);
+    app.clock.advance({ seconds: -100 * 366 * DAY_SECONDS });
+    expect(await owners('^(old|other)$')).toEqual([{ owner: 'other' }]);
   });
 });
