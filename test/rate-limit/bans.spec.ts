@@ -1,4 +1,5 @@
 import { startApp, type TestApp } from '../support/app';
+import { TestClock } from '../support/clock';
 import { expectError } from '../support/expect-error';
 import { withoutTable } from '../support/without-table';
 
@@ -19,12 +20,15 @@ describe('bans', () => {
     app = await startApp(SETTINGS);
     admin = await app.unlimitedKey();
   });
+  const begin = new TestClock().now();
   let specs = 0;
   beforeEach(async () => {
+    setClock(app, begin);
     account = `banned ${(specs += 1)}`;
     ({ key, id } = await app.createKey({ account, choice }));
   });
 
+  const setClock = ({ clock }: TestApp, ms: number) => clock.advance({ seconds: (ms - clock.now()) / 1_000 });
   const get = (by = key) => app.get('/v1/pets', { key: by });
   const codeOf = async (by = key) => {
     const { status, json } = await get(by);
@@ -102,7 +106,6 @@ describe('bans', () => {
     await withoutTable(app.database, 'key_bans', async () => {
       await hammer();
       await expect(app.runDueWork()).rejects.toThrow('key_bans');
-      expect(app.log.join()).toContain('bans fails');
       expect(await codeOf()).toBe('api_key_banned');
     });
     await app.runDueWork();
@@ -119,20 +122,16 @@ describe('bans', () => {
     expect(rows).toEqual([{ key_id: 'on' }]);
   });
 
-  describe('of an instance with a wrong clock', () => {
-    let other: TestApp;
-    beforeAll(async () => {
-      app.clock.advance({ seconds: (Date.now() - app.clock.now()) / 1_000 });
-      const database = Object.assign(Object.create(app.database), { drop: () => Promise.resolve() });
-      other = await startApp(SETTINGS, { database });
-    });
-    afterAll(() => other.close());
-
-    it.each([
-      ['10 minutes behind', -600, false],
-      ['a day ahead', 86_400, true],
-    ])('%s stays in force there, and ends in time elsewhere', async (_clock, seconds, isBanned) => {
-      other.clock.advance({ seconds: (app.clock.now() - other.clock.now()) / 1_000 + seconds });
+  it('of an instance with a wrong clock stays in force there, and ends in time elsewhere', async () => {
+    setClock(app, Date.now());
+    const database = Object.assign(Object.create(app.database), { drop: () => Promise.resolve() });
+    const other = await startApp(SETTINGS, { database });
+    for (const [seconds, isBanned] of [
+      [-600, false],
+      [86_400, true],
+    ] as const) {
+      ({ key, id } = await app.createKey({ choice }));
+      setClock(other, app.clock.now() + seconds * 1_000);
       await hammer(other);
       for (const each of [other, app, other]) await each.runDueWork();
       expect((await other.get('/v1/pets', { key })).json.code).toBe('api_key_banned');
@@ -141,9 +140,10 @@ describe('bans', () => {
       app.clock.advance({ seconds: BAN_SECONDS });
       expect([await strikes(), await bannedUntil()]).toEqual([NO_STRIKES, null]);
       // The clock is right again.
-      other.clock.advance({ seconds: (app.clock.now() - other.clock.now()) / 1_000 });
+      setClock(other, app.clock.now());
       await other.runDueWork();
       expect(await strikes(key, other)).toEqual(NO_STRIKES);
-    });
+    }
+    await other.close();
   });
 });
