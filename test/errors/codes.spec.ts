@@ -23,15 +23,14 @@ const NEW_WEBHOOK = [
   { body: WEBHOOK, headers: { 'idempotency-key': 'hook' } },
 ] as const;
 
-/** Sends requests in turn, and returns the last response. */
+/** Sends requests with a new key in turn, and returns the last response. */
 const sends =
   (...requests: readonly (readonly [method: string, path: string, options?: RequestOptions])[]): Ask =>
   async (app) => {
-    let response: Promise<HttpResponse> | undefined;
-    for (const request of requests) {
-      await response;
-      response = app.send(...request);
-    }
+    const { key } = await app.createKey();
+    let response: HttpResponse;
+    for (const [method, path, options] of requests)
+      response = await app.send(method, path, { key, ...options });
     return response!;
   };
 const get = (path: string, options: RequestOptions = {}): Ask => sends(['GET', path, options]);
