@@ -52,7 +52,7 @@ describe('animal-store new', () => {
   const filesOf = (name: string) => readdirSync(name, { recursive: true, encoding: 'utf8' }).sort();
   const textOf = (name: string, path: string) => readFileSync(join(folder, name, path), 'utf8');
 
-  it('copies the example with its own names into a package that compiles, with the packed store', async () => {
+  it('copies the example with its own names into a package that compiles, with the packed store and its peers, and scripts that every package manager runs', async () => {
     const { status, out } = await runCli(['new', 'vet-clinic', 'check-ups'], environment);
     const next = 'Created vet-clinic. Next: cd vet-clinic && npm install && npm test\n';
     expect([status, out]).toEqual([0, next]);
@@ -79,9 +79,6 @@ describe('animal-store new', () => {
     ])
       expect(all).toContain(form);
     expect(mistakesOf(join(folder, 'vet-clinic'))).toEqual([]);
-  });
-
-  it('writes scripts that every package manager runs, and names the peers of the store', () => {
     const { scripts, dependencies } = JSON.parse(textOf('vet-clinic', 'package.json'));
     // Yarn has a shell of its own.
     expect(Object.values(scripts).join('\n')).not.toMatch(/\bexec\b/);
