@@ -1,13 +1,15 @@
 import { startApp, type TestApp } from '../support/app';
+import { followDatabase } from '../support/clock';
 import { aNewPet } from '../support/factories';
 
 const DAY = 86_400;
+const SOME = expect.stringMatching(/[1-9]/);
 
 describe('a clock of this machine that is not that of the database', () => {
   let app: TestApp;
   beforeAll(async () => {
     app = await startApp();
-    app.clock.advance({ seconds: (Date.now() - app.clock.now()) / 1_000 });
+    await followDatabase(app);
   });
   afterAll(() => app.close());
 
@@ -22,7 +24,7 @@ describe('a clock of this machine that is not that of the database', () => {
         SELECT (SELECT array_agg(status) FROM store_orders) AS orders, (SELECT count(*) FROM events) AS events,
                (SELECT count(*) FROM idempotency_keys) AS keys, (SELECT count(*) FROM key_usage) AS usage`);
     const before = await kept();
-    expect(before).toEqual([{ orders: ['placed'], events: '3', keys: '1', usage: '1' }]);
+    expect(before).toEqual([{ orders: ['placed'], events: SOME, keys: SOME, usage: SOME }]);
     app.clock.advance({ seconds: 800 * DAY });
     await app.runDueWork();
     expect(await kept()).toEqual(before);
