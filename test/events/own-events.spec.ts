@@ -51,8 +51,7 @@ describe('the events of an extension', () => {
     await app.database.query(
       `SELECT record_event(min(account_id), 'clinic.weighed', '{"id":7}') FROM api_keys`,
     );
-    const events = await read();
-    expect(events.map(({ data }) => data)).toEqual([{ id: 7 }]);
+    expect((await read()).map(({ data }) => data)).toEqual([{ id: 7 }]);
   });
 
   it('commit with their transaction, and once for an Idempotency-Key', async () => {
@@ -153,23 +152,15 @@ describe('the events of an extension', () => {
     expect(tool.inputSchema.properties.type.items.enum.slice(7)).toEqual(TYPES);
   });
 
-  it('leave a webhook that gets another URL from an instance without the extension, which cannot check the key', async () => {
+  it('are kept after the removal of their extension; a webhook loses them with a new URL, as an instance without it cannot check the key', async () => {
     const url = 'https://127.0.0.1/own';
-    const { path } = await createWebhook(
-      app,
-      { url, types: ['pet.created', 'clinic.weighed'] },
-      { isDocumented },
-    );
+    const types = ['pet.created', 'clinic.weighed'];
+    const { path } = await createWebhook(app, { url, types }, { isDocumented });
     const without = await startApp({ webhooksAllowPrivate: true } as object, { beside: app });
     const typesAfter = async (body: object): Promise<unknown> =>
       (await without.send('PATCH', path, { key: app.key, body, isDocumented })).json.types;
-    expect(await typesAfter({ url })).toEqual(['pet.created', 'clinic.weighed']);
+    expect(await typesAfter({ url })).toEqual(types);
     expect(await typesAfter({ url: 'https://127.0.0.1/other' })).toEqual(['pet.created']);
-    await without.close();
-  });
-
-  it('are kept from before the extension was removed', async () => {
-    const without = await startApp({}, { beside: app });
     const [before, read] = [await reader(), await reader(app.key, undefined, without)];
     await weigh();
     await app.post('/v1/pets', aNewPet());
@@ -178,5 +169,7 @@ describe('the events of an extension', () => {
     expectError(asked, 400, 'validation_failed');
     expect((await read()).map(({ type }) => type)).toEqual(['pet.created']);
     await without.close();
+    // Requests may name the types of the store that was started last.
+    await app.restart();
   });
 });
