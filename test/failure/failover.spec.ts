@@ -5,6 +5,7 @@ import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { linksOf } from '../support/links';
 import { MAX_START_MS } from '../support/service';
+import { holdTimers } from '../support/timers';
 import { until } from '../support/until';
 import { createWebhook, type Receiver, startReceiver } from '../webhooks/support/receivers';
 import { expectUnavailable } from './support/expect-unavailable';
@@ -25,6 +26,7 @@ describeWithPair('after a failover behind one endpoint', () => {
   let key: string;
   let receiver: Receiver;
   beforeAll(async () => {
+    holdTimers();
     pair = await startPair();
     const { database } = pair;
     app = await startApp({ databasePoolSize: 9, webhooksAllowPrivate: true } as GivenConfig, { database });
@@ -34,6 +36,7 @@ describeWithPair('after a failover behind one endpoint', () => {
   });
   afterAll(async () => {
     jest.restoreAllMocks();
+    jest.useRealTimers();
     await app.close();
     await receiver.close();
     await pair.remove();
@@ -76,12 +79,14 @@ describeWithPair('after a failover behind one endpoint', () => {
     return json.id;
   }
 
-  const delivered = (name: string) =>
+  /** Delivers until the condition holds. Work fails on a connection to the old primary, and leaves a lease of 30 s. */
+  const deliverUntil = (condition: () => boolean | Promise<boolean>) =>
     until(async () => {
-      // Work fails on a connection to the old primary.
       await app.runDueWork().catch(() => undefined);
-      return receiver.seen().includes(name);
+      app.clock.advance({ seconds: 31 });
+      return condition();
     });
+  const delivered = (name: string) => deliverUntil(() => receiver.seen().includes(name));
 
   /** Reads the feed from a link to the event of an animal. */
   async function read(path: string, name: string) {
@@ -95,46 +100,41 @@ describeWithPair('after a failover behind one endpoint', () => {
     }
   }
 
-  it('fails one change at most: the connections to a standby are closed together', async () => {
+  it('fails one change at most; readers and webhooks continue from kept events, the cursor of a lost one is 410, and a lost Idempotency-Key does its work again', async () => {
+    const { primary, standby, proxy } = pair;
     await expectAll();
-    pair.proxy.leadTo(pair.standby.url);
-    await emptyPool(app, () => pair.proxy.end());
+    // The connections to a standby are closed together.
+    proxy.leadTo(standby.url);
+    await emptyPool(app, () => proxy.end());
     expect((await app.get('/v1/pets', { key })).status).toBe(200);
     expectUnavailable(await app.post('/v1/pets', aNewPet(), { key }));
     // Each read opens a connection, because all are busy.
     await Promise.all(Array.from({ length: 30 }, () => app.get('/v1/webhooks', { key })));
-    await expectMove(pair.primary.url);
-  });
+    await expectMove(primary.url);
 
-  it('readers and webhooks continue from kept events, the cursor of a lost one is 410, and a lost Idempotency-Key does its work again', async () => {
     const [ofKept, ofLost] = [randomUUID(), randomUUID()];
     const kept = await add('kept', ofKept);
     await delivered('kept');
     const { next: known } = await read(START, 'kept');
-    // The clock of a spec stands still: a lease that the standby has would never end.
     const idle = 'SELECT * FROM webhooks WHERE is_idle';
-    const states = () => Promise.all([pair.primary, pair.standby].map(({ url }) => query(url, idle)));
-    await until(async () => {
-      // A delivery of the service's own timer may have taken the webhook.
-      await app.runDueWork();
-      const [one, other] = await states();
+    await deliverUntil(async () => {
+      const [one, other] = await Promise.all([primary, standby].map(({ url }) => query(url, idle)));
       return one?.length === 1 && JSON.stringify(one) === JSON.stringify(other);
     });
-
-    pair.standby.crash();
+    standby.crash();
     // The new primary uses the numbers of the lost transactions again. An event of it may not have the id of the lost cursor.
     await query(
-      pair.primary.url,
+      primary.url,
       'DO $$ BEGIN FOR at IN 1..500 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$',
     );
     const lost = await add('first', ofLost);
     for (const each of LOST) await add(each);
     await delivered(LOST.at(-1)!);
     const { next: unknown } = await read(known, LOST.at(-1)!);
-    pair.primary.crash();
-    pair.standby.start();
-    pair.standby.promote();
-    pair.proxy.leadTo(pair.standby.url);
+    primary.crash();
+    standby.start();
+    standby.promote();
+    proxy.leadTo(standby.url);
     // A connection may lead to the crashed primary.
     await until(async () => (await app.get('/readyz', { key: undefined })).status === 200);
 
@@ -146,11 +146,9 @@ describeWithPair('after a failover behind one endpoint', () => {
     expect((await read(known, NEW.at(-1)!)).names).toEqual(expected);
     expect(receiver.seen().slice(-expected.length)).toEqual(expected);
     expectError(await app.get(unknown, { key }), 410, 'cursor_expired');
-  });
 
-  it('fails one change at most: the connections to a primary that became read-only are closed together', async () => {
-    const { primary, standby, proxy } = pair;
     await expectAll();
+    // So are those to a primary that became read-only.
     await query(standby.url, 'ALTER SYSTEM SET default_transaction_read_only = on');
     await query(standby.url, 'SELECT pg_reload_conf()');
     primary.start();
