@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import * as fc from 'fast-check';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet, fillPets } from '../support/factories';
@@ -12,7 +11,6 @@ const asked = {
   'access-control-request-headers': 'authorization, content-type',
 };
 const NEW_ID = expect.stringMatching(/^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/);
-const RUNS = 40;
 
 /** For most of this file; test/support/app closes it. */
 let app: TestApp;
@@ -122,48 +120,24 @@ describe('the headers of a response', () => {
 });
 
 describe('entity tags', () => {
-  /** A member of a list: an entity tag, perhaps with the suffix of a compressing proxy, or nothing. */
-  const member = fc.record({
-    isWeak: fc.boolean(),
-    isOwn: fc.boolean(),
-    suffix: fc.constantFrom<string[]>('', '', '-gzip', '--gzip', ';br', '-xz'),
-  });
-  const SEPARATORS = [',', ', ', ' ,\t', ',,', ' , ,'];
-  const list = fc.tuple(fc.array(member, { minLength: 1, maxLength: 3 }), fc.constantFrom(...SEPARATORS));
-  type Members = typeof list extends fc.Arbitrary<infer T> ? T : never;
-  const print = ([members, separator]: Members, own: string) =>
-    members
-      .map(({ isWeak, isOwn, suffix }) => {
-        const tag = isOwn ? own : '"other"';
-        return `${isWeak ? 'W/' : ''}${tag.slice(0, -1)}${suffix}"`;
-      })
-      .join(separator);
-  const names = ([members]: Members, isStrong: boolean) =>
-    members.some(({ isWeak, isOwn, suffix }) => isOwn && suffix !== '-xz' && !(isStrong && isWeak));
-  const own = { isWeak: false, isOwn: true, suffix: '' };
-  const other = { ...own, isOwn: false };
-  const examples: [Members][] = [
-    [[[other, { ...own, isWeak: true }, other], ' , ']],
-    [[[{ ...other, isWeak: true }, other], ', ']],
-    [[[{ ...own, suffix: '-gzip' }], ',']],
-  ];
-
-  it('If-None-Match is a list of weak comparisons: 304 or 200; If-Match of strong ones: 200 or 412', async () => {
-    const path = '/v1/pets/2';
-    let at = 0;
-    await fc.assert(
-      fc.asyncProperty(list, async (members) => {
-        const condition = print(members, await tagOf(path));
-        const read = await get(path, { 'if-none-match': condition });
-        expect([condition, read.status]).toEqual([condition, names(members, false) ? 304 : 200]);
-        const body = { name: `name ${(at += 1)}` };
-        const changed = await app.send('PATCH', path, { key, body, headers: { 'if-match': condition } });
-        expect([condition, changed.status]).toEqual([condition, names(members, true) ? 200 : 412]);
-        expect(changed.headers['etag']).toBe(changed.status === 200 ? await tagOf(path) : undefined);
-      }),
-      { numRuns: RUNS, examples },
-    );
-    expect((await get(path, { 'if-none-match': '' })).status).toBe(200);
+  // test/pets/change-pets.spec.ts has the strong comparisons of If-Match. <tag> is the current one without its last quote.
+  it.each([
+    ['<tag>"', 304],
+    ['W/<tag>"', 304],
+    ['"other", W/<tag>" , "more"', 304],
+    [',,<tag>" ,', 304],
+    ['"other" ,\t<tag>"', 304],
+    // Compressing proxies add the coding.
+    ['<tag>-gzip"', 304],
+    ['<tag>--gzip"', 304],
+    ['W/<tag>;br"', 304],
+    ['<tag>-xz"', 200],
+    ['W/"other", "more"', 200],
+    ['', 200],
+  ])('If-None-Match is a list of weak comparisons: %s is %i', async (condition, status) => {
+    const own = (await tagOf('/v1/pets/2')).slice(0, -1);
+    const read = await get('/v1/pets/2', { 'if-none-match': condition.replace('<tag>', own) });
+    expect(read.status).toBe(status);
   });
 
   it('200 for If-Match with the current one of an order; 412 for an earlier one unless the change is in force', async () => {
