@@ -40,7 +40,7 @@ describe('the first start on an empty folder', () => {
     },
   );
 
-  it('succeeds, and so do two commands that start at the same time', async () => {
+  it('succeeds, and so do two commands that start at the same time; workers of another service on its port fail in one sentence', async () => {
     const folder = dataFolder();
     const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'silent' };
     const commands = Array.from({ length: 2 }, () =>
@@ -51,6 +51,14 @@ describe('the first start on an empty folder', () => {
     for (const command of commands)
       statuses.push([await command.ended, command.output().includes('"applied"')]);
     expect(statuses).toEqual(commands.map(() => [0, true]));
+    const { port } = new URL(service.url);
+    const other = dataFolder();
+    const second = runBuilt('main', [], { DATA_DIR: other.path, PORT: port, WORKERS: '2' });
+    expect(await second.ended).toBe(1);
+    expect(second.output()).toContain(
+      `127.0.0.1:${port} is in use. Stop the program that uses it, or set PORT.\n`,
+    );
+    other.remove();
     service.child.kill('SIGINT');
     expect(await service.ended).toBe(0);
     folder.remove();

@@ -112,6 +112,8 @@ describe('WORKERS=2', () => {
           Array.from({ length: 10 }, () => send(service.url, 'GET', '/v1/key', { key: free, agent })),
         );
         expect(new Set(shown.map(({ json }) => json.limits.minute.remaining))).toEqual(new Set([0]));
+        const strikes = shown.map(({ json }) => json.strikes.count);
+        expect([Math.min(...strikes) > 0, new Set(strikes).size]).toEqual([true, 1]);
         const text = await scrape();
         expect(text).toContain(`verdict="admitted"} ${PER_MINUTE}\n`);
         expect(text).toContain(`code="rate_limit_exceeded"} ${PARALLEL - PER_MINUTE}\n`);
