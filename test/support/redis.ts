@@ -9,7 +9,7 @@ const DATABASES = 1_024;
 
 const HINT = 'redis-server is not installed (Debian and Ubuntu: apt-get install redis-server)';
 
-export const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
+const hasRedis = spawnSync('redis-server', ['--version']).status === 0;
 
 /** Servers that a failing spec did not stop; jest would wait for them. */
 const living = new Set<ChildProcess>();
@@ -24,8 +24,6 @@ export interface RedisServer {
   url(): string;
   /** Runs one command outside the service. */
   command(name: string, ...args: (string | number)[]): Promise<unknown>;
-  /** Returns how often a command ran, as counted by Redis. */
-  calls(name: string): Promise<number>;
   /** SIGSTOP: Redis keeps its connections and responds to no command. */
   freeze(): void;
   thaw(): void;
@@ -70,10 +68,6 @@ export async function startRedis(...settings: string[]): Promise<RedisServer> {
     port,
     url: () => `redis://127.0.0.1:${port}/${databases++ % DATABASES}`,
     command,
-    calls: async (name) => {
-      const text = String(await command('INFO', 'commandstats'));
-      return Number(new RegExp(`cmdstat_${name}:calls=(\\d+)`).exec(text)?.[1] ?? 0);
-    },
     freeze: () => void child.kill('SIGSTOP'),
     thaw: () => void child.kill('SIGCONT'),
     kill: end,

@@ -11,7 +11,7 @@ import { type CuttingProxy, startCuttingProxy } from './cutting-proxy';
 
 /** The folder of Debian's package of the oldest version that the service supports. */
 const PROGRAMS = '/usr/lib/postgresql/15/bin';
-export const hasPair = existsSync(PROGRAMS);
+const hasPair = existsSync(PROGRAMS);
 
 /** Declares specs that need a pair. With CI=true they fail without the programs. */
 export const describeWithPair = (name: string, specs: () => void): void =>
