@@ -3,23 +3,20 @@
 // tests must run the same code as our clients.
 import { spawn } from 'node:child_process';
 import { testFiles } from './support/files.mjs';
-import { installPackedClient } from './support/packed-client.mjs';
 import { startService } from './support/service.mjs';
 
-const client = await installPackedClient();
 const service = await startService();
 try {
   const files = testFiles();
-  // The files run concurrently, because two of them wait for a minute.
+  // The files run concurrently, because they wait for their programs.
   const options = ['--test', '--test-reporter=spec', `--test-concurrency=${files.length}`];
   const tests = spawn(process.execPath, [...options, ...files], {
     stdio: 'inherit',
-    env: { ...process.env, ...service.environment, ...client.environment },
+    env: { ...process.env, ...service.environment },
   });
   process.exitCode = await new Promise((resolve) => {
     tests.once('close', (status) => resolve(status ?? 1));
   });
 } finally {
   await service.stop();
-  client.remove();
 }

@@ -47,22 +47,12 @@ export const STAFF = [
   'pets:read,pets:write,pets:manage,orders:read,orders:write,orders:manage,events:read,webhooks:manage,admin',
 ];
 
-/** Creates a key of a new account. */
+/** Creates a key of a new account, while the service runs. */
 export async function createKey(account, { plan = ['--plan', 'business'], scopes = [] } = {}) {
-  const { key } = await runCommand('keys', 'create', '--account', account, ...plan, ...scopes);
-  return key;
-}
-
-/** Lists the keys of an account, with their bans. */
-export const listKeys = (account) => runCommand('keys', 'list', '--account', account);
-
-/** Runs a command of the service while it runs. */
-async function runCommand(...args) {
   const { PATH, HOME, INTEROP_DATA_DIR } = process.env;
-  const { stdout } = await promisify(execFile)(process.execPath, [CLI, ...args, '--json'], {
-    env: { PATH, HOME, DATA_DIR: INTEROP_DATA_DIR },
-  });
-  return JSON.parse(stdout);
+  const args = [CLI, 'keys', 'create', '--account', account, ...plan, ...scopes, '--json'];
+  const env = { PATH, HOME, DATA_DIR: INTEROP_DATA_DIR };
+  return JSON.parse((await promisify(execFile)(process.execPath, args, { env })).stdout).key;
 }
 
 /** Adds animals with concurrent requests and returns their ids. */
