@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BuiltService } from '../long/support/built-service';
 import { createKey, ALL_SCOPES } from '../long/support/keys';
+import { Load } from '../long/support/load';
 import { until } from '../support/until';
 import { Cluster } from './support/cluster';
-import { Load } from './support/load';
 
 const INSTANCES = 2;
 const WARM_UP_MS = 3_000;
@@ -69,8 +69,7 @@ describe(`${INSTANCES} instances on a cluster of three nodes, through HAProxy`, 
     };
     for (let at = 0; at < INSTANCES; at += 1) instances.push(await BuiltService.start(environment));
     const key = await createKey(environment, { scopes: ALL_SCOPES });
-    const urls = instances.map(({ url }) => url);
-    load = await Load.on(urls, key);
+    load = await Load.on(() => instances.map(({ url }) => url), key);
   });
   afterAll(async () => {
     for (const instance of instances) await instance.stop();

@@ -3,7 +3,7 @@ import { startApp, type TestApp } from '../support/app';
 import { aNewPet } from '../support/factories';
 import { followHistories, Mirror, type Store } from './support/mirror';
 
-/** test/long/events has more. */
+/** test/long/crashes has more. */
 const ROUNDS = 3;
 
 describe('the example mirror', () => {

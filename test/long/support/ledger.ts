@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isOutcomeUnknown } from '../../failure/support/expect-unavailable';
 import { type HttpResponse, type RequestOptions, send } from '../../support/http';
 import { lostConnection } from './event-feed';
 
@@ -14,7 +13,7 @@ const CHANGED = ', changed';
 export type AnimalState = 'absent' | 'added' | 'changed';
 
 /** The outcome of a write as its client knows it; `failed` excludes an effect. */
-export type Outcome = 'done' | 'failed' | 'unknown';
+type Outcome = 'done' | 'failed' | 'unknown';
 
 export function changedName(name: string): string {
   return `${name}${CHANGED}`;
@@ -23,11 +22,9 @@ export function changedName(name: string): string {
 /** The animals of a test by their unique first names, with the states in which each may be. */
 export class AnimalLedger {
   private readonly states = new Map<string, ReadonlySet<AnimalState>>();
-  private readonly counts = { added: 0, changed: 0, absent: 0, failed: 0, unknown: 0 };
 
   /** Records a write that makes the animal `became`. A client writes an animal only after its last response. */
   record(name: string, became: AnimalState, outcome: Outcome): void {
-    this.counts[outcome === 'done' ? became : outcome] += 1;
     const before = this.states.get(name) ?? new Set<AnimalState>(['absent']);
     const after = outcome === 'unknown' ? [...before, became] : [became];
     this.states.set(name, outcome === 'failed' ? before : new Set(after));
@@ -47,28 +44,6 @@ export class AnimalLedger {
       return isExplained ? [] : [`${name}: ${states.join()}`];
     });
   }
-
-  get summary(): string {
-    const { added, changed, absent, failed, unknown } = this.counts;
-    return `acknowledged ${added} creations, ${changed} changes, ${absent} removals; failed ${failed}, unknown ${unknown}`;
-  }
-}
-
-/**
- * Returns the outcome of a write during an outage.
- *
- * @throws Error for a response other than `success` and 503
- */
-export async function outcomeOf(sent: Promise<HttpResponse>, success: number): Promise<Outcome> {
-  const response = await sent.catch((error: NodeJS.ErrnoException) => {
-    // Not an error of the connection, but of the response.
-    if (error.code === undefined) throw error;
-    return error;
-  });
-  if (response instanceof Error) return response.code === 'ECONNREFUSED' ? 'failed' : 'unknown';
-  if (response.status === success) return 'done';
-  if (response.status !== 503) throw new Error(`unexpected response: ${response.text}`);
-  return isOutcomeUnknown(response) ? 'unknown' : 'failed';
 }
 
 /** Repeats a POST with one Idempotency-Key until it is acknowledged, or rejected for good. @param url of any instance */

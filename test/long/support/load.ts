@@ -1,23 +1,29 @@
 import { randomUUID } from 'node:crypto';
+import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type HttpResponse, send } from '../../support/http';
 import { isOutcomeUnknown } from '../../failure/support/expect-unavailable';
 import { once as query } from '../../support/once';
-import { FeedReader, lostConnection, RebuiltTables, settle, tablesOf } from '../../long/support/event-feed';
-import { AnimalLedger, postOnce } from '../../long/support/ledger';
 import { until } from '../../support/until';
 import { type Receiver, startReceiver } from '../../webhooks/support/receivers';
+import { FeedReader, lostConnection, RebuiltTables, settle, tablesOf } from './event-feed';
+import { AnimalLedger, type AnimalState, changedName, postOnce } from './ledger';
 
 const WRITERS = 3;
+/** Concurrent creations of a writer: some wait for others and are joined. */
+const BURST = 8;
 const BUYERS = 2;
+/** Each order takes the next of these ways. */
+const WAYS = [['approved', 'delivered'], ['cancelled'], []];
 const PAUSE_MS = 50;
 const RETRY_MS = 100;
 
 /** A webhook gets one event after the other, so not all of them. */
 const WEBHOOK_TYPE = 'order.placed';
-const DELIVERED_MS = 60_000;
+const DELIVERED_MS = 120_000;
 
 type Changes = [status: number, at: number][];
+type Sent = readonly [method: string, path: string, body?: object];
 
 /** Clients of all instances that remember each acknowledged change. */
 export class Load {
@@ -35,17 +41,18 @@ export class Load {
   private turn = 0;
 
   private constructor(
-    private readonly urls: readonly string[],
+    private readonly urls: () => readonly string[],
     private readonly key: string,
-    private readonly receiver: Receiver,
+    readonly receiver: Receiver,
   ) {
-    this.readers = [() => this.url(), () => urls[0]!].map((url) => new FeedReader(url, key));
+    this.readers = [() => this.url(), () => urls()[0]!].map((url) => new FeedReader(url, key));
   }
 
-  static async on(urls: readonly string[], key: string): Promise<Load> {
+  /** @param urls of the instances, which a restart changes */
+  static async on(urls: () => readonly string[], key: string): Promise<Load> {
     const receiver = await startReceiver();
     const body = { url: receiver.url, types: [WEBHOOK_TYPE] };
-    await send(urls[0]!, 'POST', '/v1/webhooks', { key, body });
+    await send(urls()[0]!, 'POST', '/v1/webhooks', { key, body });
     return new Load(urls, key, receiver);
   }
 
@@ -58,10 +65,11 @@ export class Load {
         await sleep(PAUSE_MS);
       }
     };
-    const writers = [() => this.create(), () => this.createOnce()];
+    const burst = async () => void (await Promise.all(Array.from({ length: BURST }, () => this.create())));
+    const writers = [burst, () => this.createOnce()];
     this.work = [() => this.sell(), ...Array.from({ length: WRITERS }, () => writers).flat()].map(repeat);
     this.work.push(...this.readers.map((reader) => reader.follow(signal)));
-    for (const url of this.urls) {
+    for (const url of this.urls()) {
       this.readiness.set(url, []);
       this.work.push(repeat(() => this.probe(url)));
     }
@@ -134,18 +142,39 @@ export class Load {
   }
 
   private url(): string {
-    return this.urls[this.turn++ % this.urls.length]!;
+    const urls = this.urls();
+    return urls[this.turn++ % urls.length]!;
   }
 
-  /** Creates an animal with one request. */
+  /** Creates an animal with one request and reads it, then changes or removes some. */
   private async create(): Promise<void> {
     const name = `once ${randomUUID()}`;
-    const options = { key: this.key, body: { name, categoryId: 1 } };
-    const response = await send(this.url(), 'POST', '/v1/pets', options).catch(lostConnection);
+    const created = await this.write(name, 'added', 201, 'POST', '/v1/pets', { name, categoryId: 1 });
+    if (!created) return sleep(RETRY_MS);
+    const path = created.headers['location']!;
+    const turn = this.created.push(performance.now()) % 8;
+    const read = await this.request('GET', path);
+    if (read && read.status !== 503 && read.text !== created.text)
+      throw new Error(`${created.text} was read as ${read.text}`);
+    if (turn === 1) await this.write(name, 'changed', 200, 'PATCH', path, { name: changedName(name) });
+    if (turn === 2) await this.write(name, 'absent', 204, 'DELETE', path);
+  }
+
+  /** Sends a write of an animal and records it. @returns the response of a success */
+  private async write(name: string, became: AnimalState, success: number, ...sent: Sent) {
+    const response = await this.request(...sent);
+    const isDone = response?.status === success;
+    if (response && !isDone && response.status !== 503) throw new Error(`unexpected: ${response.text}`);
     const isUnknown = response === undefined || isOutcomeUnknown(response);
-    this.animals.record(name, 'added', response?.status === 201 ? 'done' : isUnknown ? 'unknown' : 'failed');
-    if (response?.status === 201) this.created.push(performance.now());
-    else await sleep(RETRY_MS);
+    this.animals.record(name, became, isDone ? 'done' : isUnknown ? 'unknown' : 'failed');
+    return isDone ? response : undefined;
+  }
+
+  /** @returns undefined if the connection is lost */
+  private request(...[method, path, body]: Sent): Promise<HttpResponse | undefined> {
+    // A new connection: a killed service has closed the earlier ones.
+    const options = { key: this.key, body, agent: new Agent() };
+    return send(this.url(), method, path, options).catch(lostConnection);
   }
 
   /** Creates an animal, with the same Idempotency-Key until it is acknowledged. */
@@ -169,6 +198,9 @@ export class Load {
     if (other) throw new Error(`unexpected response: ${other.text}`);
     const placed = responses.filter(({ status }) => status === 201);
     this.orders.set(petId, new Set(placed.map(({ json }) => json.id)));
+    for (const { headers } of placed)
+      for (const status of WAYS[this.orders.size % WAYS.length]!)
+        await this.request('PATCH', headers['location']!, { status });
   }
 
   private postOnce(path: string, body: object): Promise<HttpResponse> {
