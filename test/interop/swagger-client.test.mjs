@@ -1,18 +1,30 @@
 import assert from 'node:assert/strict';
-import { before, suite, test } from 'node:test';
+import { after, before, suite, test } from 'node:test';
 import SwaggerClient from 'swagger-client';
+import { startPrism } from './support/prism.mjs';
 import { createKey, STAFF, url } from './support/service.mjs';
 
 suite('swagger-client', () => {
   let client;
+  let prism;
   before(async () => {
+    prism = await startPrism();
     client = await SwaggerClient(`${url}/openapi.json`, {
       authorizations: { bearer: { value: await createKey('swagger-client', { scopes: STAFF }) } },
     });
+    client.spec.servers = [{ url: prism.url }];
   });
+  after(() => prism.stop());
 
-  const call = (operationId, parameters = {}, requestBody) =>
-    client.execute({ operationId, parameters, requestBody });
+  /** Calls an operation through a Prism proxy. An invalid request or response is 500, which throws. */
+  async function call(operationId, parameters = {}, requestBody) {
+    const response = await client.execute({ operationId, parameters, requestBody });
+    assert.deepEqual(
+      [new URL(response.url).origin, response.headers['sl-violations']],
+      [prism.url, undefined],
+    );
+    return response;
+  }
 
   /** Calls operations with the examples of the document. Those that create come first: the others need their ids. */
   async function callWithExamples(operations) {
@@ -38,7 +50,7 @@ suite('swagger-client', () => {
     }
   }
 
-  test('calls every operation of the document by its operationId', async () => {
+  test('calls every operation by its operationId, and a Prism proxy with --errors finds no violation', async () => {
     const created = await call('createPet', {}, { name: 'Rex', categoryId: 3 });
     const petId = created.body.id;
     const placed = await call('placeOrder', {}, { petId });
