@@ -1,101 +1,76 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { appendFileSync, cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { spawnSync } from 'node:child_process';
 import { after, suite, test } from 'node:test';
-import { createRequire } from 'node:module';
 import { ROOT } from './support/files.mjs';
 
 // A CommonJS package in this folder, and an ES module in that of the project.
 const { loadAll } = createRequire(import.meta.url)('js-yaml');
-
-/** The modules of kubernetes-models by the `apiVersion` of a manifest. */
-const SCHEMAS = {
-  v1: () => import('kubernetes-models/v1'),
-  'apps/v1': () => import('kubernetes-models/apps/v1'),
-  'autoscaling/v2': () => import('kubernetes-models/autoscaling/v2'),
-  'networking.k8s.io/v1': () => import('kubernetes-models/networking.k8s.io/v1'),
-  'policy/v1': () => import('kubernetes-models/policy/v1'),
-};
 
 const isMissing = spawnSync('kubectl', ['version', '--client']).status !== 0;
 const skip = isMissing && 'kubectl is not installed, so the manifests were not rendered';
 
 suite('deploy/kubernetes', { skip }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'animal-store-kubernetes-'));
+  const secrets = join(folder, 'production', 'secrets');
   cpSync(join(ROOT, 'deploy/kubernetes'), folder, { recursive: true });
-  mkdirSync(join(folder, 'production/secrets'), { recursive: true });
-  for (const name of ['database-url', 'redis-url']) {
-    writeFileSync(join(folder, 'production/secrets', name), 'secret');
-  }
+  mkdirSync(secrets, { recursive: true });
+  for (const name of ['database-url', 'redis-url']) writeFileSync(join(secrets, name), 'secret');
   after(() => rmSync(folder, { recursive: true }));
 
-  for (const overlay of ['base', 'production']) {
-    test(`${overlay} is rendered by kubectl, and every manifest is valid by the schema of Kubernetes`, async () => {
-      const manifests = render(join(folder, overlay));
-      assert.ok(manifests.length >= 7);
-      for (const manifest of manifests) {
-        const { [manifest.kind]: Model } = await SCHEMAS[manifest.apiVersion]();
-        new Model(manifest).validate();
-      }
+  /** Renders an overlay. @returns the manifests by their kinds, each valid by the schema of Kubernetes */
+  async function render(overlay) {
+    const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', join(folder, overlay)], {
+      encoding: 'utf8',
     });
+    assert.equal(status, 0, stderr);
+    const manifests = loadAll(stdout);
+    assert.ok(manifests.length >= 7);
+    for (const manifest of manifests) {
+      const { [manifest.kind]: Model } = await import(`kubernetes-models/${manifest.apiVersion}`);
+      new Model(manifest).validate();
+    }
+    return Object.fromEntries(manifests.map((manifest) => [manifest.kind, manifest]));
   }
 
-  test('the selectors of all manifests name the labels of the pods', () => {
-    const { Deployment, Service, PodDisruptionBudget, NetworkPolicy } = byKind(render(join(folder, 'base')));
-    const { labels } = Deployment.spec.template.metadata;
-    assert.deepEqual(Deployment.spec.selector.matchLabels, labels);
-    assert.deepEqual(Service.spec.selector, labels);
-    assert.deepEqual(PodDisruptionBudget.spec.selector.matchLabels, labels);
-    assert.deepEqual(NetworkPolicy.spec.podSelector.matchLabels, labels);
-  });
-
-  test('a changed setting or secret is a new version of the pods, because its name is another', () => {
-    const [container, { secret }, settings] = configured();
-    writeFileSync(join(folder, 'production/secrets/database-url'), 'another');
-    appendFileSync(join(folder, 'production/config.env'), 'LOG_LEVEL=warn\n');
-    const [, { secret: otherSecret }, changed] = configured();
-    assert.notEqual(otherSecret.secretName, secret.secretName);
-    assert.notEqual(changed.metadata.name, settings.metadata.name);
-    assert.equal(container.envFrom[0].configMapRef.name, settings.metadata.name);
-    // The overlay adds settings to those of the base, or replaces them.
-    assert.equal(changed.data.DEPLOYMENT, 'production');
-    assert.equal(changed.data.PUBLIC_BASE_URL, 'https://api.example.com/v1');
-    assert.equal(changed.data.LOG_LEVEL, 'warn');
-  });
-
-  function configured() {
-    const { Deployment, ConfigMap } = byKind(render(join(folder, 'production')));
-    const { containers, volumes } = Deployment.spec.template.spec;
-    return [containers[0], volumes[0], ConfigMap];
-  }
-
-  test('the autoscaler alone decides the number of pods, so that a new version keeps it', () => {
-    const { Deployment, HorizontalPodAutoscaler } = byKind(render(join(folder, 'base')));
-    assert.equal(Deployment.spec.replicas, undefined);
-    assert.ok(HorizontalPodAutoscaler.spec.minReplicas >= 2);
-  });
-
-  test('the pods are restricted, and a rolling update keeps all of them', () => {
-    const { spec } = byKind(render(join(folder, 'base'))).Deployment;
+  test('base has valid manifests, whose selectors name the restricted pods, as many as the autoscaler decides', async () => {
+    const manifests = await render('base');
+    const { spec } = manifests.Deployment;
+    const { labels } = spec.template.metadata;
+    assert.deepEqual(spec.selector.matchLabels, labels);
+    assert.deepEqual(manifests.Service.spec.selector, labels);
+    assert.deepEqual(manifests.PodDisruptionBudget.spec.selector.matchLabels, labels);
+    assert.deepEqual(manifests.NetworkPolicy.spec.podSelector.matchLabels, labels);
+    // A new version keeps their number, and a rolling update all of them.
+    assert.equal(spec.replicas, undefined);
+    assert.ok(manifests.HorizontalPodAutoscaler.spec.minReplicas >= 2);
     assert.equal(spec.strategy.rollingUpdate.maxUnavailable, 0);
-    const [container] = spec.template.spec.containers;
     assert.equal(spec.template.spec.securityContext.runAsNonRoot, true);
-    assert.deepEqual(container.securityContext, {
+    assert.deepEqual(spec.template.spec.containers[0].securityContext, {
       allowPrivilegeEscalation: false,
       readOnlyRootFilesystem: true,
       capabilities: { drop: ['ALL'] },
     });
   });
+
+  test('production has valid manifests; a changed setting or secret is a new version of the pods, by another name', async () => {
+    const before = await render('production');
+    writeFileSync(join(secrets, 'database-url'), 'another');
+    appendFileSync(join(folder, 'production/config.env'), 'LOG_LEVEL=warn\n');
+    const { Deployment, ConfigMap } = await render('production');
+    const secretOf = ({ spec }) => spec.template.spec.volumes[0].secret.secretName;
+    assert.notEqual(secretOf(Deployment), secretOf(before.Deployment));
+    assert.notEqual(ConfigMap.metadata.name, before.ConfigMap.metadata.name);
+    const [{ envFrom }] = Deployment.spec.template.spec.containers;
+    assert.equal(envFrom[0].configMapRef.name, ConfigMap.metadata.name);
+    // The overlay adds settings to those of the base, or replaces them.
+    const { DEPLOYMENT, PUBLIC_BASE_URL, LOG_LEVEL } = ConfigMap.data;
+    assert.deepEqual(
+      [DEPLOYMENT, PUBLIC_BASE_URL, LOG_LEVEL],
+      ['production', 'https://api.example.com/v1', 'warn'],
+    );
+  });
 });
-
-function render(path) {
-  const { status, stdout, stderr } = spawnSync('kubectl', ['kustomize', path], { encoding: 'utf8' });
-  assert.equal(status, 0, stderr);
-  return loadAll(stdout);
-}
-
-function byKind(manifests) {
-  return Object.fromEntries(manifests.map((manifest) => [manifest.kind, manifest]));
-}
