@@ -1,52 +1,59 @@
-import { spawn } from 'node:child_process';
-import { itUnderLoad } from '../support/it-when';
 import { readdirSync } from 'node:fs';
-import { startOwnServer } from '../failure/support/own-server';
+import { join } from 'node:path';
 import { send } from '../support/http';
-import { dataFolder, runBuilt, running } from '../support/service';
+import { dataFolder, MAX_START_MS, runBuilt, running, runOnTerminal } from '../support/service';
 import { until } from '../support/until';
 
-const MAX_START_MS = 60_000;
+const CTRL_C = '\x03';
+const CTRL_S = '\x13';
+/** More lines than a terminal and its stalled reader hold. */
+const LOGGED_REQUESTS = 500;
 
-const STARTS = 10;
-const BUSY_LOOPS = 6;
-/** A guard against hanging: other programs may keep the machine busy, too. */
-const MAX_BUSY_START_MS = 5 * MAX_START_MS;
-
-jest.setTimeout(STARTS * MAX_BUSY_START_MS);
+jest.setTimeout(10 * MAX_START_MS);
 
 describe('the first start on an empty folder', () => {
+  let folder: ReturnType<typeof dataFolder>;
+  let environment: Record<string, string>;
+  beforeEach(() => {
+    folder = dataFolder();
+    environment = { DATA_DIR: folder.path, LOG_LEVEL: 'silent' };
+  });
+  afterEach(() => folder.remove());
+
+  const startOnTerminal = () => runOnTerminal([join('dist', 'main.js')], environment);
+  const starts = () => runBuilt('main', [], environment);
+
   it.each([
     ['SIGTERM', 143, 'init-'],
     ['SIGINT', 130, 'pg18'],
     ['SIGHUP', 129, 'postgres.log'],
+    ['Ctrl-C', 130, 'init-'],
+    ['Ctrl-C', 130, 'pg18'],
+    ['Ctrl-C', 130, 'postgres.log'],
   ] as const)(
     '%s: ends with status %d when %s exists, and the next start succeeds',
     async (signal, status, name) => {
-      const folder = dataFolder();
-      const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'silent' };
-      const service = runBuilt('main', [], environment);
+      const service = signal === 'Ctrl-C' ? startOnTerminal() : starts();
       await until(() => readdirSync(folder.path).some((each) => each.startsWith(name)), MAX_START_MS);
-      service.child.kill(signal);
+      if (signal === 'Ctrl-C') service.child.stdin!.write(CTRL_C);
+      else service.child.kill(signal);
       const ended = await service.ended;
       // The start ends first if this process stalls here.
       expect(ended).toBe(service.output().includes(' listens on ') ? 0 : status);
+      expect(service.output()).not.toMatch(/^ +at |Assertion/m);
 
-      const again = await running(runBuilt('main', [], environment));
+      const again = await running(starts());
       expect((await send(again.url, 'GET', '/readyz')).status).toBe(200);
       again.child.kill('SIGTERM');
       expect(await again.ended).toBe(0);
-      folder.remove();
     },
   );
 
   it('succeeds, and so do two commands that start at the same time; workers of another service on its port fail in one sentence', async () => {
-    const folder = dataFolder();
-    const environment = { DATA_DIR: folder.path, LOG_LEVEL: 'silent' };
     const commands = Array.from({ length: 2 }, () =>
       runBuilt('cli/main', ['db', 'migrate', '--json'], environment),
     );
-    const service = await running(runBuilt('main', [], environment));
+    const service = await running(starts());
     const statuses = [];
     for (const command of commands)
       statuses.push([await command.ended, command.output().includes('"applied"')]);
@@ -61,25 +68,20 @@ describe('the first start on an empty folder', () => {
     other.remove();
     service.child.kill('SIGINT');
     expect(await service.ended).toBe(0);
-    folder.remove();
   });
-});
 
-describe('a start on a server of its own', () => {
-  itUnderLoad(`succeeds ${STARTS} times of ${STARTS} during ${BUSY_LOOPS} busy loops`, async () => {
-    const server = await startOwnServer();
-    const loops = Array.from({ length: BUSY_LOOPS }, () => spawn(process.execPath, ['-e', 'for (;;);']));
-    const outputs: string[] = [];
-    for (let start = 0; start < STARTS; start += 1) {
-      const service = runBuilt('main', [], { DATABASE_URL: server.url(), LOG_LEVEL: 'silent' });
-      const hasStarted = () => service.output().includes(' listens on ');
-      await until(() => hasStarted() || service.child.exitCode !== null, MAX_BUSY_START_MS);
-      if (!hasStarted()) outputs.push(service.output());
-      service.child.kill('SIGTERM');
-      await service.ended;
+  it('responds while Ctrl-S holds the output of its terminal, and stops with 0; so does Ctrl-C', async () => {
+    environment = { DATA_DIR: folder.path };
+    const service = await running(startOnTerminal());
+    service.child.stdin!.write(CTRL_S);
+    for (let sent = 0; sent < LOGGED_REQUESTS; sent += 1) {
+      const { status } = await send(service.url, 'GET', `/v1/${'x'.repeat(250)}`);
+      expect(status).toBe(401);
     }
-    for (const loop of loops) loop.kill('SIGKILL');
-    await server.remove();
-    expect(outputs).toEqual([]);
+    process.kill(Number(/^pid (\d+)$/m.exec(service.output())?.[1]), 'SIGTERM');
+    expect(await service.ended).toBe(0);
+    const next = await running(startOnTerminal());
+    next.child.stdin!.write(CTRL_C);
+    expect(await next.ended).toBe(0);
   });
 });
