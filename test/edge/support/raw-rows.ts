@@ -1,6 +1,4 @@
-import type { Config } from '../../../src/platform/config/config';
-import { startApp, type TestApp } from '../../support/app';
-import { type RawResponse, RawConnection } from './raw';
+import type { RawResponse } from './raw';
 
 /** The bytes for one connection, the expected responses in their order, and the expected state of the connection. */
 export type Row = readonly [
@@ -12,7 +10,7 @@ export type Row = readonly [
 ];
 
 /** The placeholder of the key in the bytes of a row. */
-const KEY = 'KEY';
+export const KEY = 'KEY';
 
 export const HOST = 'Host: x\r\n';
 export const AUTH = `${HOST}Authorization: Bearer ${KEY}\r\n`;
@@ -40,53 +38,6 @@ export function chunked(chunks: string, headers = JSON_TYPE): string {
 /** A body as one chunk. */
 export function chunk(body: string): string {
   return `${Buffer.byteLength(body).toString(16)}\r\n${body}\r\n`;
-}
-
-/** A running service for rows, with a key without an effective rate limit. */
-export class RowRunner {
-  /** The number of responses with status 201. */
-  created = 0;
-
-  private constructor(
-    readonly app: TestApp,
-    private readonly key: string,
-  ) {}
-
-  static async start(settings: Partial<Config> = {}): Promise<RowRunner> {
-    const app = await startApp({ rateLimitAnonymousPerMinute: 1e6, corsOrigins: [ORIGIN], ...settings });
-    return new RowRunner(app, await app.unlimitedKey());
-  }
-
-  /** @param beforeLate is called after the responses to the requests that arrive whole */
-  async run([, bytes, responses, connection]: Row, beforeLate?: () => void): Promise<void> {
-    const text = Buffer.from(bytes).toString('latin1').replaceAll(KEY, this.key);
-    const raw = await RawConnection.open(this.app.url);
-    raw.write(Buffer.from(text, 'latin1'));
-    for (const expected of [responses].flat()) {
-      if (expected.startsWith('408')) beforeLate?.();
-      this.expectResponse(await raw.response(text.startsWith('HEAD ')), expected);
-    }
-    if (!String(responses).includes('408')) beforeLate?.();
-    if (connection === 'open') {
-      raw.write(`GET /livez HTTP/1.1\r\n${HOST}Connection: close\r\n\r\n`);
-      expect((await raw.response())?.status).toBe(200);
-    }
-    const end = await raw.end();
-    raw.destroy();
-    expect(end).toEqual({ state: 'closed', rest: '' });
-  }
-
-  private expectResponse(response: RawResponse | undefined, expected: string): void {
-    const [status = '', code] = expected.split(' ');
-    expect({ status: response?.status, text: response?.text }).toEqual({
-      status: Number(status),
-      text: expect.any(String),
-    });
-    if (response!.status < 200) return;
-    if (response!.status === 201) this.created += 1;
-    expectCommonHeaders(response!);
-    if (code !== undefined && response!.text !== '') expectErrorBody(response!, code);
-  }
 }
 
 /** Expects the headers of every response. */

@@ -46,10 +46,10 @@ export class RawConnection {
   }
 
   /** Returns the next response; undefined if the connection ends first. */
-  async response(isHead = false): Promise<RawResponse | undefined> {
+  async response(): Promise<RawResponse | undefined> {
     const deadline = Date.now() + MAX_WAIT_MS;
     for (;;) {
-      const parsed = parseResponse(this.received, isHead);
+      const parsed = parseResponse(this.received);
       if (parsed) {
         this.received = this.received.subarray(parsed.bytes);
         return parsed.response;
@@ -86,8 +86,8 @@ export class RawConnection {
   }
 }
 
-/** Returns the first whole response in the bytes; interim responses (1xx) count, too. */
-function parseResponse(bytes: Buffer, isHead: boolean): { response: RawResponse; bytes: number } | undefined {
+/** Returns the first whole response to another method than HEAD; interim responses (1xx) count, too. */
+function parseResponse(bytes: Buffer): { response: RawResponse; bytes: number } | undefined {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const [start = '', ...lines] = bytes.subarray(0, end).toString('latin1').split('\r\n');
@@ -99,7 +99,7 @@ function parseResponse(bytes: Buffer, isHead: boolean): { response: RawResponse;
     const key = name.toLowerCase();
     headers[key] = headers[key] === undefined ? value : `${headers[key]}, ${value}`;
   }
-  const hasBody = !isHead && status >= 200 && status !== 204 && status !== 304;
+  const hasBody = status >= 200 && status !== 204 && status !== 304;
   const length = hasBody ? Number(headers['content-length'] ?? 0) : 0;
   const stop = end + 4 + length;
   if (bytes.length < stop) return undefined;
