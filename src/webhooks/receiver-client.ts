@@ -31,21 +31,6 @@ export interface Outcome extends Partial<ReceiverResponse> {
   readonly isOwn?: true;
 }
 
-/** The errors of Node.js and OpenSSL in words. */
-const REASONS: readonly (readonly [codes: RegExp, reason: string])[] = [
-  [/^ECONNREFUSED$/, 'The connection was refused.'],
-  [/^(ECONN|EPIPE|ERR_STREAM)/, 'The connection was closed before the end of the response.'],
-  [/TIMEDOUT|TIMEOUT/, 'The connection timed out.'],
-  [/^(EHOST|ENET|EADDRNOTAVAIL)/, 'The host is unreachable.'],
-  [/^(ENOTFOUND|EAI_)/, 'The name of the host cannot be resolved.'],
-  [/^HPE_/, 'The response is not valid HTTP.'],
-  [/^(EPROTO|ERR_SSL)/, 'The TLS handshake failed.'],
-  [/EXPIRED/, 'The certificate has expired.'],
-  [/ALTNAME|MISMATCH/, 'The certificate is for another name.'],
-  [/ISSUER|SELF_SIGNED|LEAF/, 'The issuer of the certificate is unknown, or its chain is incomplete.'],
-  [/CERT|^INVALID|^PATH/, 'The certificate is invalid.'],
-];
-
 const NO_NAME_SERVER = 'ENAMESERVER';
 const OWN_ERRORS = new RegExp(`^(EMFILE|ENFILE|ENOBUFS|ENOMEM|${NO_NAME_SERVER})$`);
 const OWN_FAILURE = 'The service has no name server, open files or memory. It retries.';
@@ -63,11 +48,8 @@ const CONNECT = { autoSelectFamilyAttemptTimeout: 2 * SECOND_MS };
 const MAX_RESPONSE_BYTES = 4_096;
 /** The code points of a response that its owner sees. */
 export const SHOWN_LENGTH = 200;
-/** The bytes before the header of a response. One with 1xx counts for a tenth. */
+/** The bytes before a response. Node.js ignores any number of responses 1xx, and of line ends. */
 const MAX_BEFORE_RESPONSE = 65_536;
-const INFORMATIONAL = MAX_BEFORE_RESPONSE / 10;
-/** A body behind the header is superfluous (RFC 9110, 15.3.5, 15.3.6, 15.4.5). */
-const WITHOUT_BODY = new Set([204, 205, 304]);
 const RESOLVER = { timeout: 2 * SECOND_MS, tries: 2 };
 
 /** Sends requests to receivers, which may be anywhere and hostile. */
@@ -75,7 +57,7 @@ const RESOLVER = { timeout: 2 * SECOND_MS, tries: 2 };
 export class ReceiverClient {
   /** Longest exchange, from the resolution of the name to the end of the response. */
   timeoutMs = 10 * SECOND_MS;
-  private readonly open = new Set<ClientRequest>();
+  private readonly stopped = new AbortController();
 
   constructor(@Inject(CONFIG) private readonly config: ConfigOf<typeof webhookSettings>) {}
 
@@ -104,8 +86,7 @@ export class ReceiverClient {
       if (error instanceof DeliveryError) return { error: error.message };
       const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
       if (OWN_ERRORS.test(code)) return { error: OWN_FAILURE, isOwn: true };
-      const [, reason] = REASONS.find(([codes]) => codes.test(code)) ?? [];
-      return { error: reason ?? `The connection failed: ${code}.` };
+      return { error: `The connection failed: ${code}.` };
     }
   }
 
@@ -116,10 +97,7 @@ export class ReceiverClient {
 
   /** Ends the running requests, which fail. */
   abort(): void {
-    for (const request of this.open) {
-      this.open.delete(request);
-      request.destroy();
-    }
+    this.stopped.abort();
   }
 
   /** Returns the addresses of a host. Unlike `lookup` of `node:dns` it blocks no thread, however slow the name servers are. */
@@ -148,25 +126,16 @@ export class ReceiverClient {
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;
     const lookup = this.config.webhooksAllowPrivate ? {} : { lookup: this.lookup };
     const request = send(url, { method: 'POST', headers, agent: agent ?? false, ...CONNECT, ...lookup });
-    const begin = performance.now();
-    let isUnread = true;
-    request.on('socket', (socket) => socket.once('data', () => (isUnread = false)));
-    this.open.add(request);
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      const error = new DeliveryError(`No complete response within ${this.timeoutMs / SECOND_MS} s.`);
-      timer = setTimeout(() => reject(error), this.timeoutMs);
-    });
+    const end = (error: Error) => request.destroy(error);
+    const late = new DeliveryError(`No complete response within ${this.timeoutMs / SECOND_MS} s.`);
+    const timer = setTimeout(() => end(late), this.timeoutMs);
+    const stop = () => end(new Error('The service stops.'));
+    this.stopped.signal.addEventListener('abort', stop);
     try {
-      return await Promise.race([responseTo(request.end(body)), late]);
-    } catch (error) {
-      // The receiver has closed the kept connection meanwhile.
-      const isStale = request.reusedSocket && isUnread && performance.now() - begin < SECOND_MS;
-      if (isStale && this.open.has(request)) return await this.exchange(url, headers, body);
-      throw error;
+      return await responseTo(request.end(body));
     } finally {
       clearTimeout(timer);
-      this.open.delete(request);
+      this.stopped.signal.removeEventListener('abort', stop);
       request.destroy();
     }
   }
@@ -193,33 +162,30 @@ function someOf(addresses: readonly string[]): LookupAddress[] {
 
 /** Waits for the response and its end, or until enough of it is read. */
 function responseTo(request: ClientRequest): Promise<ReceiverResponse> {
-  let before = 0;
   return new Promise((resolve, reject) => {
-    // Node.js ignores any number of responses 1xx, and of line ends before the response.
-    const count = (more: number): void => {
-      before += more;
-      if (before > MAX_BEFORE_RESPONSE) reject(new DeliveryError('No response, although much was received.'));
+    let before = 0;
+    const count = (chunk: Buffer): void => {
+      before += chunk.length;
+      if (before > MAX_BEFORE_RESPONSE)
+        request.destroy(new DeliveryError('No response, although much was received.'));
     };
-    const countBytes = (chunk: Buffer): void => count(chunk.length);
     request
       .on('socket', (socket) => {
-        socket.on('data', countBytes);
-        request.on('close', () => socket.off('data', countBytes));
+        socket.on('data', count);
+        request.on('close', () => socket.off('data', count));
       })
-      .on('information', () => count(INFORMATIONAL))
       .on('response', (response) => {
+        before = -Infinity;
         const { statusCode: status = 0 } = response;
         // Node.js accepts any three digits.
         if (status < 100) return reject(new DeliveryError('The response is not valid HTTP.'));
         const chunks: Buffer[] = [];
         const finish = (): void => resolve({ status, response: shownOf(chunks) });
-        before = -Infinity;
-        if (WITHOUT_BODY.has(status)) finish();
-        // The error is of superfluous bytes then.
+        // Superfluous bytes after a response that is complete.
         request.prependListener('error', () => response.complete && finish());
         void readSome(response, chunks).then(finish, reject);
       })
-      // Node.js has detached the socket: nothing else closes it, and an error of it would end the process.
+      // Node.js has detached the socket: nothing else closes it.
       .on('upgrade', ({ statusCode: status = 0 }, socket) => {
         socket.destroy();
         resolve({ status, response: '' });

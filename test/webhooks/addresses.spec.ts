@@ -248,11 +248,11 @@ describe('addresses of receivers', () => {
     });
     // The receiver has no TLS.
     expect(await errorsOf(['third.example'])).toEqual(
-      failingBy('The TLS handshake failed.', ['third.example']),
+      failingBy('The connection failed: EPROTO.', ['third.example']),
     );
     expect(receiver.connections()).toBe(2);
     expect(await errorsOf(['fifth.example'])).toEqual(
-      failingBy('The connection was refused.', ['fifth.example']),
+      failingBy('The connection failed: ECONNREFUSED.', ['fifth.example']),
     );
     expect(receiver.connections()).toBe(2);
     const options = { autoSelectFamilyAttemptTimeout: 2_000 };

@@ -44,7 +44,7 @@ class Operations(unittest.TestCase):
         self.assertEqual(store.update_webhook(webhook["id"], status="disabled")["status"], "disabled")
         self.assertRegex(store.rotate_webhook(webhook["id"], graceSeconds=0)["secret"], "^whsec_")
         self.assertFalse(store.test_webhook(webhook["id"])["delivered"])
-        self.assertEqual(store.get_deliveries(webhook["id"])[0]["error"], "The connection was refused.")
+        self.assertEqual(store.get_deliveries(webhook["id"])[0]["error"], "The connection failed: ECONNREFUSED.")
         self.assertRaises(AnimalStoreError, store.resend_event, webhook["id"], 1)
         self.assertEqual(len(list(store.list_webhooks())), 1)
         store.delete_webhook(webhook["id"])

@@ -41,7 +41,7 @@ suite('the methods of the operations', () => {
     await store.updateWebhook(webhook.id, { status: 'disabled' });
     assert.match((await store.rotateWebhook(webhook.id, { graceSeconds: 0 })).secret, /^whsec_/);
     assert.equal((await store.testWebhook(webhook.id)).delivered, false);
-    assert.equal((await store.getDeliveries(webhook.id))[0].error, 'The connection was refused.');
+    assert.equal((await store.getDeliveries(webhook.id))[0].error, 'The connection failed: ECONNREFUSED.');
     await assert.rejects(store.resendEvent(webhook.id, 1n), { code: 'event_not_found' });
     assert.equal((await store.listWebhooks().toArray()).length, 1);
     assert.equal(await store.deleteWebhook(webhook.id), undefined);
