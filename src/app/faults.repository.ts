@@ -5,7 +5,7 @@ import type { Sql } from '../platform/database/sql';
 /** The tables of the store. Those of an extension are its own matter. */
 const TABLES = `accounts api_keys audit_entries deployment event_log events extension_migrations external_key_bans
   idempotency_keys key_bans key_usage migrations pets
-  rate_limit_counters rate_limit_instances rotated_secrets store_orders webhook_attempts webhook_log webhooks`;
+  rate_limit_counters rate_limit_instances rotated_secrets store_orders webhook_attempts webhooks`;
 
 /**
  * Lists statements that make the database do what it confirms. A foreign key is a pair of internal triggers. A pooler that

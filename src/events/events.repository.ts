@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Sql, type Statement } from '../platform/database/sql';
 import { MAX_ITEMS } from '../platform/paging/page';
-import { EVENT_TYPES, EventTypeRegistry, type TypeFilter } from './event-type-registry';
+import { EVENT_TYPES, EventTypeRegistry, SHARED_TYPES, type TypeFilter } from './event-type-registry';
 
 export interface StoredEvent {
   readonly id: bigint;
@@ -41,6 +41,24 @@ const END = 'event_id_of(pg_snapshot_xmin(pg_current_snapshot()))';
 
 /** The id of the last event that readers see; null if there is none. */
 export const NEWEST = `(SELECT max(id) FROM events WHERE id < ${END})`;
+
+/**
+ * The time of the first event after an id that readers see; null if there is none. The parts are expressions of SQL.
+ * Decision 22 explains the row comparisons.
+ */
+export const firstAfter = (id: string, types: string, account: string) => `(
+  SELECT created_at FROM (
+    SELECT next.* FROM unnest(${types}) AS wanted (name), LATERAL (
+      SELECT type, id, created_at FROM events WHERE (type, id) > (wanted.name, ${id}) ORDER BY type, id LIMIT 1
+    ) AS next WHERE next.type = wanted.name AND wanted.name = ANY ('{${SHARED_TYPES.join()}}')
+    UNION ALL
+    SELECT next.type, next.id, next.created_at FROM unnest(${types}) AS wanted (name), LATERAL (
+      SELECT account_id, type, id, created_at FROM events
+      WHERE account_id IS NOT NULL AND (account_id, type, id) > (${account}, wanted.name, ${id})
+      ORDER BY account_id, type, id LIMIT 1
+    ) AS next WHERE next.type = wanted.name AND next.account_id = ${account}
+      AND wanted.name <> ALL ('{${SHARED_TYPES.join()}}')
+  ) AS found WHERE id < ${END} ORDER BY id LIMIT 1)`;
 
 /** The events of each type. Decision 22 explains the row comparison, which reads one row if a type has no event. */
 const wanted = (types: string, columns: string[], values: string[], condition = 'true') => {

@@ -5,8 +5,6 @@ import type { Delivery } from './webhooks.dto';
 
 /** The attempts of a webhook that are kept. */
 export const MAX_ATTEMPTS = 50;
-/** Of all webhooks, while the database is unavailable. */
-const MAX_UNWRITTEN = 5_000;
 
 /** A request to the receiver of a webhook. */
 export interface Attempt extends Outcome {
@@ -49,9 +47,7 @@ const LIST = `
   SELECT event_id AS "eventId", type, at, duration_ms AS "durationMs", status, response, error
   FROM webhook_attempts WHERE webhook_id = $1 AND at > $2 ORDER BY webhook_id DESC, id DESC LIMIT ${MAX_ATTEMPTS}`;
 
-const HAS = 'SELECT FROM webhook_attempts WHERE webhook_id = $1 AND event_id = $2 LIMIT 1';
-
-/** The last attempts of each webhook. The newest ones are written together each tick; a crash loses them. */
+/** The last attempts of each webhook. The newest ones are written together each tick; a crash or a failure loses them. */
 @Injectable()
 export class AttemptsRepository {
   private unwritten: Attempt[] = [];
@@ -63,7 +59,7 @@ export class AttemptsRepository {
     this.unwritten.push(attempt);
   }
 
-  /** Writes the new attempts, and removes the oldest ones beyond MAX_ATTEMPTS. If it fails, the next call retries. */
+  /** Writes the new attempts, and removes the oldest ones beyond MAX_ATTEMPTS. */
   flush(): Promise<void> {
     const written = this.written.then(() => this.write());
     this.written = written.catch(() => undefined);
@@ -76,21 +72,11 @@ export class AttemptsRepository {
     return this.sql.rows<StoredAttempt>(LIST, [webhookId, after]);
   }
 
-  async has(webhookId: bigint, eventId: bigint): Promise<boolean> {
-    await this.flush().catch(() => undefined);
-    return (await this.sql.rows(HAS, [webhookId, eventId])).length > 0;
-  }
-
   private async write(): Promise<void> {
     const attempts = this.unwritten;
     if (attempts.length === 0) return;
     this.unwritten = [];
     const values = COLUMNS.map((column) => attempts.map((attempt) => attempt[column] ?? null));
-    try {
-      await this.sql.rows(RECORD, values);
-    } catch (error) {
-      this.unwritten = [...attempts, ...this.unwritten].slice(-MAX_UNWRITTEN);
-      throw error;
-    }
+    await this.sql.rows(RECORD, values);
   }
 }

@@ -1,4 +1,5 @@
 import type { Agent } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable } from '@nestjs/common';
 import { Counter, Registry } from 'prom-client';
 import { EventsRepository } from '../events';
@@ -8,28 +9,25 @@ import { addScrapedGauge } from '../platform/runtime/scraped-gauge';
 import { Semaphore } from '../platform/runtime/semaphore';
 import { DAY_MS, HOUR_MS, MAX_CLOCK_DIFFERENCE_MS, SECOND_MS } from '../platform/runtime/time';
 import { AttemptsRepository } from './attempts.repository';
-import { Pace } from './pace';
 import { MAX_WEBHOOKS, type WebhookEntity } from './webhook.entity';
 import { EventSender } from './event-sender';
 import { type Outcome, ReceiverClient } from './receiver-client';
-import { type Lane, type Waiting, type WebhookValues, WebhooksRepository } from './webhooks.repository';
+import { type Waiting, type WebhookValues, WebhooksRepository } from './webhooks.repository';
 
 const TICK_MS = 500;
-/**
- * Deliveries at the same time. Receivers that fail or take long have places of their own. An account has at most
- * MAX_WEBHOOKS of them, a tenth of each lane or less.
- */
-const PLACES: Readonly<Record<Lane, number>> = {
-  fast: 20 * MAX_WEBHOOKS,
-  slow: 10 * MAX_WEBHOOKS,
-  failing: 10 * MAX_WEBHOOKS,
-};
-/** Also with deliveries that were taken for fast ones. */
-const MAX_TURNS = 50 * MAX_WEBHOOKS;
+/** Deliveries at the same time. An account has at most MAX_WEBHOOKS of them, a tenth of each lane or less. */
+const FAST_PLACES = 20 * MAX_WEBHOOKS;
+/** Of receivers that failed last or took long. */
+const HINDERED_PLACES = 10 * MAX_WEBHOOKS;
+/** Deliveries share the event loop with the API, so those of a lane begin at this distance. */
+const GAP_MS = 3;
+/** All webhooks are looked at so often, and in between those that were due lately. */
+const LOOK_MS = 5 * SECOND_MS;
+const LATELY_MS = 2 * LOOK_MS;
 const SLOW_MS = SECOND_MS;
 /** No delivery of a turn begins later. */
 const TURN_MS = 2 * SECOND_MS;
-/** Events that a turn reads. If there are as many, the last one is left: it tells how long the webhook waits. */
+/** Events of a turn. */
 const MAX_EVENTS = 20;
 /** Connections of the pool that deliveries use. */
 const MAX_STATEMENTS = 2;
@@ -47,9 +45,7 @@ const GONE = 410;
 
 /** A webhook that delivers. */
 interface Turn {
-  readonly lane: Lane;
-  /** When the running request began, by performance.now(). */
-  sentAt?: number | undefined;
+  readonly isHindered: boolean;
 }
 
 /** Delivers the events of the feed to the webhooks: each webhook by one instance at a time, and in order. */
@@ -58,7 +54,9 @@ export class DeliveryWorker extends PeriodicWork {
   private readonly turns = new Map<Turn, Promise<void>>();
   private readonly outcomes: Counter<'account' | 'outcome'>;
   private readonly statements = new Semaphore(MAX_STATEMENTS);
-  private readonly pace = new Pace();
+  private readonly lanes = { fast: new Semaphore(1), hindered: new Semaphore(1) };
+  /** The newest event for which all webhooks were looked at, and when. */
+  private known: { newest?: bigint | undefined; at: number } = { at: -Infinity };
 
   constructor(
     private readonly webhooks: WebhooksRepository,
@@ -81,12 +79,13 @@ export class DeliveryWorker extends PeriodicWork {
   }
 
   override async run(): Promise<void> {
-    while (await this.begin()) await this.statements.run(() => this.webhooks.wake());
+    await this.begin();
     await this.statements.run(() => this.attempts.flush());
   }
 
   /** Also waits for the deliveries that it begins, and delivers what is left after them. */
   override async runNow(): Promise<unknown> {
+    this.known = { at: -Infinity };
     let error = await super.runNow();
     while (this.turns.size > 0) {
       await Promise.all(this.turns.values());
@@ -110,32 +109,41 @@ export class DeliveryWorker extends PeriodicWork {
       .catch(() => this.logger.warn('The last attempts of webhooks were not written.'));
   }
 
-  /** Leases webhooks, as many as places are free. @returns true if idle ones may have new events */
-  private async begin(): Promise<boolean> {
-    const free = { ...PLACES };
-    for (const { lane, sentAt } of this.turns.keys()) {
-      free[lane === 'fast' && performance.now() - Number(sentAt) > SLOW_MS ? 'slow' : lane] -= 1;
-    }
-    // As many as begin before the next tick, so that a turn delivers more than one event.
-    const fast = Math.min(free.fast, this.pace.room(TICK_MS), MAX_TURNS - this.turns.size);
-    const found = await this.statements.run(() => {
+  /** Leases webhooks, as many as places are free. */
+  private async begin(): Promise<void> {
+    const taken = [...this.turns.keys()].filter(({ isHindered }) => isHindered).length;
+    const fast = Math.max(0, FAST_PLACES - (this.turns.size - taken));
+    const hindered = Math.max(0, HINDERED_PLACES - taken);
+    const startedAt = performance.now();
+    const isKnown = startedAt - this.known.at < LOOK_MS;
+    const { webhooks, newest } = await this.statements.run(() => {
       const now = this.clock.now();
-      const leases = new Date(now + LEASE_MS + MAX_CLOCK_DIFFERENCE_MS);
-      const pauses = new Date(now + MAX_PAUSE_MS + MAX_CLOCK_DIFFERENCE_MS);
-      return this.webhooks.lease(new Date(now), new Date(now + LEASE_MS), [
-        ['fast', Math.max(0, fast), leases],
-        ['slow', Math.max(0, free.slow), leases],
-        ['failing', free.failing, pauses],
-      ]);
+      const latest = (longestMs: number) => new Date(now + longestMs + MAX_CLOCK_DIFFERENCE_MS);
+      return this.webhooks.lease(
+        new Date(now),
+        new Date(now + LEASE_MS),
+        [
+          [false, fast, latest(LEASE_MS)],
+          [true, hindered, latest(MAX_PAUSE_MS)],
+        ],
+        [isKnown ? this.known.newest : undefined, new Date(now - LATELY_MS)],
+      );
     });
-    for (const webhook of found.webhooks) {
-      const turn: Turn = { lane: webhook.attempts > 0 ? 'failing' : webhook.isSlow ? 'slow' : 'fast' };
+    const turns = webhooks.map((webhook) => ({
+      webhook,
+      isHindered: webhook.attempts > 0 || webhook.isSlow,
+    }));
+    const count = turns.filter(({ isHindered }) => isHindered).length;
+    // Without a free place others may wait.
+    const isComplete = count < hindered && turns.length - count < fast;
+    this.known = { newest: isComplete ? newest : undefined, at: isKnown ? this.known.at : startedAt };
+    for (const { webhook, isHindered } of turns) {
+      const turn: Turn = { isHindered };
       this.turns.set(
         turn,
         this.take(turn, webhook).finally(() => this.turns.delete(turn)),
       );
     }
-    return found.hasNew && !this.isStopping;
   }
 
   private async take(turn: Turn, webhook: WebhookEntity): Promise<void> {
@@ -153,34 +161,30 @@ export class DeliveryWorker extends PeriodicWork {
   }
 
   /** Delivers the next events for about `TURN_MS`. Then the webhook waits behind all others. */
-  private async deliverSome(turn: Turn, leased: WebhookEntity, agent: Agent): Promise<void> {
-    const { position, waitingSince } = leased;
+  private async deliverSome({ isHindered }: Turn, leased: WebhookEntity, agent: Agent): Promise<void> {
+    const { position } = leased;
     const { events, last } = await this.statements.run(() => this.events.read(position, MAX_EVENTS, leased));
-    const since = events[0]?.createdAt;
-    if (!since) await this.statements.run(() => this.webhooks.finish(leased, last, this.now()));
-    // It is known already, unless the webhook is new or events were removed.
-    else if (since.getTime() !== waitingSince?.getTime()) await this.update(leased, { waitingSince: since });
+    // The retention has removed them.
+    if (events.length === 0) await this.update(leased, { position: last, dueAt: this.now() });
     const endsAt = performance.now() + TURN_MS;
     let webhook: WebhookEntity | undefined = leased;
     for (const [at, event] of events.entries()) {
-      if (!this.isStopping) await this.pace.next(turn.lane);
+      if (!this.isStopping) await this.lanes[isHindered ? 'hindered' : 'fast'].run(() => sleep(GAP_MS));
       if (this.isStopping || !canContinue(webhook, leased)) return this.giveBack(webhook);
-      turn.sentAt = performance.now();
+      const sentAt = performance.now();
       const outcome: Outcome = await this.eventSender.send(webhook, event, { agent });
-      const delivered = { at: this.now(), isSlow: performance.now() - turn.sentAt > SLOW_MS };
-      turn.sentAt = undefined;
+      const isSlow = performance.now() - sentAt > SLOW_MS;
       if (outcome.isOwn) throw new Error(outcome.error);
       // A stop aborts the request.
       if (outcome.error !== undefined)
         return this.isStopping ? this.giveBack(webhook) : this.recordFailure(webhook, outcome);
       this.count(webhook, 'delivered');
-      const next = events[at + 1];
-      const isOver = at + 2 === MAX_EVENTS || performance.now() > endsAt;
+      const isLast = at + 1 === events.length;
+      const reached = isLast && at + 1 < MAX_EVENTS ? last : event.id;
+      const isOver = isLast || isSlow || performance.now() > endsAt;
       const current: WebhookEntity = webhook;
-      if (!next)
-        return this.statements.run(() => this.webhooks.finish(current, last, delivered.at, delivered));
       webhook = await this.statements.run(() =>
-        this.webhooks.advance(current, event.id, next.createdAt, delivered, isOver),
+        this.webhooks.advance(current, reached, { at: this.now(), isSlow }, isOver),
       );
       if (!webhook || isOver) return;
     }

@@ -1,9 +1,15 @@
 import { Column, Entity, PrimaryGeneratedColumn, VirtualColumn } from 'typeorm';
 import { nameOfEnabled } from '../accounts';
-import type { TypeFilter } from '../events';
+import { EVENT_TYPES, firstAfter, type TypeFilter } from '../events';
 import { int64Column } from '../platform/database/int64-column';
 
 export const MAX_WEBHOOKS = 10;
+
+/** Without types a webhook has the store's own. */
+export const waitingSince = (row: string) => {
+  const types = `coalesce(${row}.types, '{${EVENT_TYPES.join()}}')`;
+  return firstAfter(`${row}.position`, types, `${row}.account_id`);
+};
 
 /** An address to which an account gets its events. It is its own job: its position in the feed says what is left. */
 @Entity('webhooks')
@@ -62,14 +68,11 @@ export class WebhookEntity {
   @Column({ type: 'text', name: 'last_error', nullable: true })
   readonly lastError!: string | null;
 
-  /** True if all events are delivered; each new one ends it. */
-  @Column({ type: 'boolean', name: 'is_idle', default: false })
-  readonly isIdle!: boolean;
-
+  /** True if its receiver took long for the last event. */
   @Column({ type: 'boolean', name: 'is_slow', default: false })
   readonly isSlow!: boolean;
 
   /** When the oldest undelivered event happened. */
-  @Column({ type: 'timestamptz', name: 'waiting_since', nullable: true })
+  @VirtualColumn({ type: 'timestamptz', query: waitingSince })
   readonly waitingSince!: Date | null;
 }

@@ -111,7 +111,7 @@ export class WebhooksService {
         ...(url !== undefined && { url }),
         ...(types !== previous.types && {
           types,
-          ...(await this.skipOthers(previous, types, transaction)),
+          ...(await this.skipOthers(previous, transaction)),
         }),
         ...(isRenewed && { attempts: 0, failingSince: null, dueAt: now, lastError: null }),
         ...(status !== undefined && {
@@ -136,17 +136,15 @@ export class WebhooksService {
   }
 
   /**
-   * Sends an event of a kept attempt again, also to a disabled webhook. A later one would be out of order. A test has the
-   * id 0.
+   * Sends an event of the feed again, also to a disabled webhook. A test has the id 0.
    *
    * @throws ApiError `webhook_not_found`, `event_not_found`
    */
   async resend({ accountId }: Principal, id: bigint, eventId: bigint): Promise<dto.WebhookTest> {
     const webhook = await this.find({ id, accountId });
     if (eventId === 0n) return this.resultOf(await this.eventSender.sendTest(webhook));
-    if (!(await this.attempts.has(id, eventId))) throw webhookErrors.event_not_found();
-    const [event] = (await this.events.read(eventId - 1n, 1, webhook)).events;
-    // The retention has removed it, or the webhook has no longer its type.
+    const [event] = eventId > 0n ? (await this.events.read(eventId - 1n, 1, webhook)).events : [];
+    // The retention has removed it, or the webhook does not have its type.
     if (event?.id !== eventId) throw webhookErrors.event_not_found();
     return this.resultOf(await this.eventSender.send(webhook, event));
   }
@@ -225,16 +223,9 @@ export class WebhooksService {
   }
 
   /** If all events are delivered, new types begin now, not at the last delivery. */
-  private async skipOthers(
-    webhook: WebhookEntity,
-    types: WebhookEntity['types'],
-    transaction: EntityManager,
-  ): Promise<WebhookValues> {
+  private async skipOthers(webhook: WebhookEntity, transaction: EntityManager): Promise<WebhookValues> {
     const { events, last } = await this.events.read(webhook.position, 1, webhook, transaction);
-    const position = events.length > 0 ? webhook.position : last;
-    const { accountId } = webhook;
-    const [oldest] = (await this.events.read(position, 1, { types, accountId }, transaction)).events;
-    return { position, isIdle: false, waitingSince: oldest?.createdAt ?? null };
+    return { position: events.length > 0 ? webhook.position : last };
   }
 
   private requirePublic(url: string): void {

@@ -35,7 +35,7 @@ describe('the deliveries of a webhook', () => {
     await app.runDueWork();
     const at = new Date(app.clock.now()).toISOString();
     const common = { type: 'pet.created', at, durationMs: expect.any(Number) };
-    const error = 'The connection was closed before the end of the response.';
+    const error = 'The connection failed: ECONNRESET.';
     expect(await list()).toEqual([
       { ...common, eventId: mimi, status: null, response: null, error },
       { ...common, eventId: rex, status: 202, response: `\ufffd${'🐈'.repeat(199)}`, error: null },
@@ -45,7 +45,7 @@ describe('the deliveries of a webhook', () => {
     expect(Date.parse(nextAttemptAt)).toBeGreaterThan(app.clock.now());
   });
 
-  it('continue while the attempts cannot be written, and are written afterwards', async () => {
+  it('continue while the attempts cannot be written', async () => {
     const { app } = shop;
     // The log is that of the instance that was started last.
     const warn = jest.spyOn(Logger.prototype, 'warn');
@@ -55,8 +55,6 @@ describe('the deliveries of a webhook', () => {
       expect((await shop.state(path)).waitingSince).toBeNull();
       expect(warn.mock.calls.join()).toMatch(/The delivery of events to webhooks fails.*webhook_attempts/);
     });
-    await app.runDueWork();
-    expect((await list()).map((each: any) => each.status)).toEqual([200, 200]);
   });
 
   it('are the last 50, tests included, and those of the retention', async () => {
@@ -89,15 +87,14 @@ describe('the deliveries of a webhook', () => {
     expect((await list()).map((each: any) => each.status)).toEqual([500, 200, 200, 200]);
   });
 
-  it('of a failing event can be repeated, those of later and unknown ones are 404', async () => {
+  it('of a failing event and of any other in the feed can be repeated, unknown ones are 404', async () => {
     shop.receiver.respond = respondWith(503);
     const [rex, mimi] = await addTwo();
     await shop.app.runDueWork();
     shop.receiver.respond = respondWith(200);
-    expect((await resend(rex)).json).toEqual({ delivered: true, error: null });
-    const { path: later } = await shop.create();
-    expectError(await resend(rex, later), 404, 'event_not_found');
-    for (const id of [mimi, rex! + 1, -1, 'x', '9223372036854775807', '-9223372036854775808'])
+    for (const id of [rex, mimi]) expect((await resend(id)).json).toEqual({ delivered: true, error: null });
+    await shop.update(path, { types: ['order.placed'] });
+    for (const id of [mimi, mimi! + 1, -1, 'x', '9223372036854775807', '-9223372036854775808'])
       expectError(await resend(id), 404, 'event_not_found');
   });
 

@@ -1,6 +1,4 @@
 import { startApp } from '../support/app';
-import { lockWaits } from '../support/lock-waits';
-import { until } from '../support/until';
 import { addPets, respondWith, SETTINGS, startShop } from './support/receivers';
 
 describe('deliveries of instances', () => {
@@ -69,45 +67,6 @@ describe('deliveries of instances', () => {
     await work;
     await other.close();
     expect([receiver.seen(), (await shop.state(path)).lastError]).toEqual([['a', 'a', 'b'], null]);
-  });
-
-  it('have events that come while another instance wakes the others', async () => {
-    const { app, receiver } = shop;
-    const end = holdNext();
-    await shop.create();
-    await addPets(app, 'a');
-    const work = app.runDueWork();
-    await receiver.received(1);
-    await app.post('/v1/pets', { name: 'b', categoryId: 1 });
-    // On a busy machine the turn waits for longer than 2 s.
-    await app.database.query("ALTER FUNCTION next_webhook_event SET lock_timeout = '1min'");
-    await app.database.query('BEGIN');
-    await app.database.query('LOCK TABLE webhook_log IN SHARE ROW EXCLUSIVE MODE');
-    end();
-    await until(async () => (await lockWaits(app.database)).length > 0);
-    // The webhook is not idle yet, so the other instance has only this to write.
-    await app.database.query('UPDATE webhook_log SET woken_to = (SELECT max(id) FROM events)');
-    await app.database.query('COMMIT');
-    await work;
-    app.clock.advance({ seconds: 31 });
-    await addPets(app);
-    await app.runDueWork();
-    expect([...new Set(receiver.seen())]).toEqual(['a', 'b']);
-  });
-
-  it('have those of webhooks that the version before creates', async () => {
-    const { app, receiver } = shop;
-    const { id } = await shop.create();
-    await app.database.query(
-      `INSERT INTO webhooks (account_id, url, types, secret, created_at, updated_at, position, due_at)
-       SELECT account_id, url, types, secret, created_at, updated_at, position, due_at FROM webhooks WHERE id = $1`,
-      [id],
-    );
-    for (const name of ['a', 'b']) {
-      await addPets(app, name);
-      await app.runDueWork();
-    }
-    expect(receiver.seen()).toEqual(['a', 'a', 'b', 'b']);
   });
 
   it('are not begun during a stop, and a running one is repeated by the next start', async () => {

@@ -5,11 +5,6 @@ export class Semaphore {
   /** @param free the most that run at the same time */
   constructor(private free: number) {}
 
-  /** How many wait. */
-  get length(): number {
-    return this.waiting.length;
-  }
-
   async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.free > 0) this.free -= 1;
     else await new Promise<void>((resolve) => this.waiting.push(resolve));
