@@ -116,8 +116,8 @@ describeWithPair('after a failover behind one endpoint', () => {
     const kept = await add('kept', ofKept);
     await delivered('kept');
     const { next: known } = await read(START, 'kept');
-    const idle = `SELECT * FROM webhooks WHERE due_at <= '${new Date(app.clock.now()).toISOString()}'`;
     await deliverUntil(async () => {
+      const idle = `SELECT * FROM webhooks WHERE due_at <= '${new Date(app.clock.now()).toISOString()}'`;
       const [one, other] = await Promise.all([primary, standby].map(({ url }) => query(url, idle)));
       return one?.length === 1 && JSON.stringify(one) === JSON.stringify(other);
     });
