@@ -5,7 +5,7 @@ import { freePort } from './free-port.mjs';
 import { environment, pathOf } from './program.mjs';
 import { baseUrl } from './service.mjs';
 
-const MAX_START_MS = 60_000;
+const MAX_START_MS = 180_000;
 
 /** Starts a Prism proxy in front of the service. It returns 500 for every violation of the document. */
 export async function startPrism(...options) {
