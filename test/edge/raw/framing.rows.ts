@@ -123,6 +123,12 @@ export const framing: readonly Row[] = [
   ['a broken body without a key', `${POST}${HOST}${CHUNKS}\r\nzz\r\n${get()}`, NO_KEY, 'closed'],
   expecting(AUTH, PET.length, PET, ['100', '201'], 'open'),
   expecting(AUTH, 500_000, '', TOO_LARGE, 'closed'),
+  [
+    'Expect: 100-continue in HTTP/1.0',
+    post(PET, `${JSON_TYPE}Expect: 100-continue\r\n`).toString().replace('1.1', '1.0'),
+    '201',
+    'closed',
+  ],
   expecting(HOST, 50, '', NO_KEY, 'closed'),
 ];
 
