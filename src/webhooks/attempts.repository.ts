@@ -61,9 +61,7 @@ export class AttemptsRepository {
 
   /** Writes the new attempts, and removes the oldest ones beyond MAX_ATTEMPTS. */
   flush(): Promise<void> {
-    const written = this.written.then(() => this.write());
-    this.written = written.catch(() => undefined);
-    return written;
+    return (this.written = this.written.catch(() => undefined).then(() => this.write()));
   }
 
   /** Lists the attempts of a webhook after a time, the newest first. */

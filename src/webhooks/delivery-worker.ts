@@ -15,10 +15,6 @@ import { type Outcome, ReceiverClient } from './receiver-client';
 import { type Waiting, type WebhookValues, WebhooksRepository } from './webhooks.repository';
 
 const TICK_MS = 500;
-/** Deliveries at the same time. An account has at most MAX_WEBHOOKS of them, a tenth of each lane or less. */
-const FAST_PLACES = 20 * MAX_WEBHOOKS;
-/** Of receivers that failed last or took long. */
-const HINDERED_PLACES = 10 * MAX_WEBHOOKS;
 /** Deliveries share the event loop with the API, so those of a lane begin at this distance. */
 const GAP_MS = 3;
 /** All webhooks are looked at so often, and in between those that were due lately. */
@@ -43,18 +39,30 @@ const STOP_MS = 2 * SECOND_MS;
 const LEASE_MS = 30 * SECOND_MS;
 const GONE = 410;
 
-/** A webhook that delivers. */
-interface Turn {
-  readonly isHindered: boolean;
+/** Webhooks that share places. An account has at most MAX_WEBHOOKS of them, a tenth or less. */
+class Lane {
+  readonly turns = new Set<Promise<void>>();
+  readonly starts = new Semaphore(1);
+
+  constructor(
+    readonly isHindered: boolean,
+    private readonly places: number,
+    readonly longestPauseMs: number,
+  ) {}
+
+  get free(): number {
+    return Math.max(0, this.places - this.turns.size);
+  }
 }
 
 /** Delivers the events of the feed to the webhooks: each webhook by one instance at a time, and in order. */
 @Injectable()
 export class DeliveryWorker extends PeriodicWork {
-  private readonly turns = new Map<Turn, Promise<void>>();
   private readonly outcomes: Counter<'account' | 'outcome'>;
   private readonly statements = new Semaphore(MAX_STATEMENTS);
-  private readonly lanes = { fast: new Semaphore(1), hindered: new Semaphore(1) };
+  private readonly fast = new Lane(false, 20 * MAX_WEBHOOKS, LEASE_MS);
+  /** Of receivers that failed last or took long. */
+  private readonly hindered = new Lane(true, 10 * MAX_WEBHOOKS, MAX_PAUSE_MS);
   /** The newest event for which all webhooks were looked at, and when. */
   private known: { newest?: bigint | undefined; at: number } = { at: -Infinity };
 
@@ -87,8 +95,8 @@ export class DeliveryWorker extends PeriodicWork {
   override async runNow(): Promise<unknown> {
     this.known = { at: -Infinity };
     let error = await super.runNow();
-    while (this.turns.size > 0) {
-      await Promise.all(this.turns.values());
+    while (this.fast.turns.size + this.hindered.turns.size > 0) {
+      await this.ended();
       // The lease of a delivery that begins during a stop might not end with it.
       if (!this.isStopping) error = (await super.runNow()) ?? error;
     }
@@ -103,53 +111,47 @@ export class DeliveryWorker extends PeriodicWork {
 
   override async onApplicationShutdown(): Promise<void> {
     await super.onApplicationShutdown();
-    await Promise.all(this.turns.values());
+    await this.ended();
     await this.attempts
       .flush()
       .catch(() => this.logger.warn('The last attempts of webhooks were not written.'));
   }
 
+  private ended(): Promise<unknown> {
+    return Promise.all([...this.fast.turns, ...this.hindered.turns]);
+  }
+
   /** Leases webhooks, as many as places are free. */
   private async begin(): Promise<void> {
-    const taken = [...this.turns.keys()].filter(({ isHindered }) => isHindered).length;
-    const fast = Math.max(0, FAST_PLACES - (this.turns.size - taken));
-    const hindered = Math.max(0, HINDERED_PLACES - taken);
+    const lanes = [this.fast, this.hindered];
+    const free = lanes.map((lane) => lane.free);
     const startedAt = performance.now();
     const isKnown = startedAt - this.known.at < LOOK_MS;
     const { webhooks, newest } = await this.statements.run(() => {
       const now = this.clock.now();
-      const latest = (longestMs: number) => new Date(now + longestMs + MAX_CLOCK_DIFFERENCE_MS);
       return this.webhooks.lease(
         new Date(now),
         new Date(now + LEASE_MS),
-        [
-          [false, fast, latest(LEASE_MS)],
-          [true, hindered, latest(MAX_PAUSE_MS)],
-        ],
+        lanes.map(({ isHindered, longestPauseMs }, at) => {
+          return [isHindered, free[at] ?? 0, new Date(now + longestPauseMs + MAX_CLOCK_DIFFERENCE_MS)];
+        }),
         [isKnown ? this.known.newest : undefined, new Date(now - LATELY_MS)],
       );
     });
-    const turns = webhooks.map((webhook) => ({
-      webhook,
-      isHindered: webhook.attempts > 0 || webhook.isSlow,
-    }));
-    const count = turns.filter(({ isHindered }) => isHindered).length;
-    // Without a free place others may wait.
-    const isComplete = count < hindered && turns.length - count < fast;
-    this.known = { newest: isComplete ? newest : undefined, at: isKnown ? this.known.at : startedAt };
-    for (const { webhook, isHindered } of turns) {
-      const turn: Turn = { isHindered };
-      this.turns.set(
-        turn,
-        this.take(turn, webhook).finally(() => this.turns.delete(turn)),
-      );
+    for (const webhook of webhooks) {
+      const lane = webhook.attempts > 0 || webhook.isSlow ? this.hindered : this.fast;
+      const turn: Promise<void> = this.take(lane, webhook).finally(() => lane.turns.delete(turn));
+      lane.turns.add(turn);
     }
+    // Without a free place others may wait.
+    const isComplete = lanes.every((lane) => lane.free > 0);
+    this.known = { newest: isComplete ? newest : undefined, at: isKnown ? this.known.at : startedAt };
   }
 
-  private async take(turn: Turn, webhook: WebhookEntity): Promise<void> {
+  private async take(lane: Lane, webhook: WebhookEntity): Promise<void> {
     const agent = this.receivers.agentFor(webhook.url);
     try {
-      await this.deliverSome(turn, webhook, agent);
+      await this.deliverSome(lane, webhook, agent);
     } catch (error) {
       // Another delivery begins when the lease ends.
       this.logger.warn(
@@ -161,7 +163,7 @@ export class DeliveryWorker extends PeriodicWork {
   }
 
   /** Delivers the next events for about `TURN_MS`. Then the webhook waits behind all others. */
-  private async deliverSome({ isHindered }: Turn, leased: WebhookEntity, agent: Agent): Promise<void> {
+  private async deliverSome(lane: Lane, leased: WebhookEntity, agent: Agent): Promise<void> {
     const { position } = leased;
     const { events, last } = await this.statements.run(() => this.events.read(position, MAX_EVENTS, leased));
     // The retention has removed them.
@@ -169,7 +171,7 @@ export class DeliveryWorker extends PeriodicWork {
     const endsAt = performance.now() + TURN_MS;
     let webhook: WebhookEntity | undefined = leased;
     for (const [at, event] of events.entries()) {
-      if (!this.isStopping) await this.lanes[isHindered ? 'hindered' : 'fast'].run(() => sleep(GAP_MS));
+      if (!this.isStopping) await lane.starts.run(() => sleep(GAP_MS));
       if (this.isStopping || !canContinue(webhook, leased)) return this.giveBack(webhook);
       const sentAt = performance.now();
       const outcome: Outcome = await this.eventSender.send(webhook, event, { agent });

@@ -57,7 +57,7 @@ const RESOLVER = { timeout: 2 * SECOND_MS, tries: 2 };
 export class ReceiverClient {
   /** Longest exchange, from the resolution of the name to the end of the response. */
   timeoutMs = 10 * SECOND_MS;
-  private readonly stopped = new AbortController();
+  private readonly open = new Set<ClientRequest>();
 
   constructor(@Inject(CONFIG) private readonly config: ConfigOf<typeof webhookSettings>) {}
 
@@ -97,7 +97,7 @@ export class ReceiverClient {
 
   /** Ends the running requests, which fail. */
   abort(): void {
-    this.stopped.abort();
+    for (const request of this.open) request.destroy(new Error('The service stops.'));
   }
 
   /** Returns the addresses of a host. Unlike `lookup` of `node:dns` it blocks no thread, however slow the name servers are. */
@@ -126,16 +126,14 @@ export class ReceiverClient {
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;
     const lookup = this.config.webhooksAllowPrivate ? {} : { lookup: this.lookup };
     const request = send(url, { method: 'POST', headers, agent: agent ?? false, ...CONNECT, ...lookup });
-    const end = (error: Error) => request.destroy(error);
     const late = new DeliveryError(`No complete response within ${this.timeoutMs / SECOND_MS} s.`);
-    const timer = setTimeout(() => end(late), this.timeoutMs);
-    const stop = () => end(new Error('The service stops.'));
-    this.stopped.signal.addEventListener('abort', stop);
+    const timer = setTimeout(() => request.destroy(late), this.timeoutMs);
+    this.open.add(request);
     try {
       return await responseTo(request.end(body));
     } finally {
       clearTimeout(timer);
-      this.stopped.signal.removeEventListener('abort', stop);
+      this.open.delete(request);
       request.destroy();
     }
   }

@@ -62,12 +62,6 @@ describe('the events of an extension', () => {
     expect(await read()).toHaveLength(1);
   });
 
-  it('fail with their transaction if a number is not finite, which JSON does not have', async () => {
-    const read = await reader();
-    expectError(await weigh({ remark: 'endless' }), 500, 'internal_error');
-    expect(await read()).toEqual([]);
-  });
-
   it('are seen by keys of their account with the scope, by no other account, also not by staff', async () => {
     const ALL = ['pets:read', 'orders:read', 'clinic:read'];
     const [own, blind] = [await keyOf(account, ...ALL, 'clinic:write'), await keyOf(account, 'pets:read')];

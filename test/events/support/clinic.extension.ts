@@ -82,7 +82,7 @@ class ClinicController {
   ) {
     const row = {
       id,
-      weight: remark === 'endless' ? Infinity : weight,
+      weight,
       ...(remark !== undefined && { remark }),
     };
     const work: Parameters<typeof once>[0] = (outer) =>
