@@ -7,14 +7,7 @@ import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
-import {
-  dataFolder,
-  runMain,
-  runProgram,
-  running,
-  type RunningService,
-  type ServiceProcess,
-} from '../support/service';
+import { dataFolder, runProgram, running, type RunningService } from '../support/service';
 import { rejectionOf, startHere } from '../support/start';
 import { printSkipped } from '../support/it-when';
 import { until } from '../support/until';
@@ -125,18 +118,6 @@ describe('npm start', () => {
         expect(await first.ended).toBe(1);
         expect(first.output()).toMatch(/^The embedded PostgreSQL has stopped unexpectedly\. Read .*$/m);
       },
-    'ends with status 143 on SIGTERM during the start': async () => {
-      let service: ServiceProcess;
-      do {
-        const before = postmasterPid();
-        service = runMain(environment);
-        await until(() => ![undefined, before].includes(postmasterPid()));
-        service.child.kill('SIGTERM');
-        await service.ended;
-        // On a busy machine the signal may come after the start.
-      } while (service.output().includes('Stopping…'));
-      expect(await service.ended).toBe(143);
-    },
     'finds every animal at the next start, and stops its database': async () => {
       const { url, key: printed, printed: banner, stop } = await startHere(environment);
       const { key } = first;
@@ -153,15 +134,22 @@ describe('npm start', () => {
   });
 });
 
-it('a signal in the last moment of the start stops the service with status 0', async () => {
+it.each([
+  [
+    'in the last moment of the start stops the service with status 0',
+    'onStopSignal(() => process.exit(0));',
+    0,
+  ],
+  ['before ends the process with status 143', '', 143],
+])('a signal %s', async (_when, started, status) => {
   // The handler runs after this code, although the signal has arrived before.
   const program = `
     const { exitOnStopSignal, onStopSignal } = require('./src/server/graceful-stop');
     exitOnStopSignal();
     process.kill(process.pid, 'SIGTERM');
-    onStopSignal(() => process.exit(0));
+    ${started}
     setTimeout(() => process.exit(1), 10_000);`;
-  expect(await runProgram(program, {}).ended).toBe(0);
+  expect(await runProgram(program, {}).ended).toBe(status);
 });
 
 /** Opens more connections than the process may have files. */
