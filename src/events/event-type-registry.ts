@@ -9,9 +9,6 @@ const OWN: EventTypes = { ...petEvents, ...orderEvents };
 /** The types of the store's own events. */
 export const EVENT_TYPES: readonly string[] = Object.keys(OWN);
 
-/** The types of events that have no account. */
-export const SHARED_TYPES: readonly string[] = Object.keys(petEvents);
-
 /** The types that requests may name: those of the store that was started last, as a process has one. */
 export const KNOWN_TYPES = [...EVENT_TYPES];
 

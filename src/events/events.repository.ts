@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { petEvents } from '../pets';
 import { Sql, type Statement } from '../platform/database/sql';
 import { MAX_ITEMS } from '../platform/paging/page';
-import { EVENT_TYPES, EventTypeRegistry, SHARED_TYPES, type TypeFilter } from './event-type-registry';
+import { EVENT_TYPES, EventTypeRegistry, type TypeFilter } from './event-type-registry';
 
 export interface StoredEvent {
   readonly id: bigint;
@@ -33,6 +34,9 @@ interface FoundEvents {
 /** The facts of the feed, and null for the columns of an event if there is none. */
 type Columns = [boolean, bigint, bigint | null, string, Date, string, bigint | null];
 
+/** The types of events without an account. */
+const OF_ANIMALS = Object.keys(petEvents).join();
+
 /** The bits of an id that number the events of a transaction (decision 35). */
 const POSITION_BITS = 22;
 
@@ -50,14 +54,14 @@ export const firstAfter = (id: string, types: string, account: string) => `(
   SELECT created_at FROM (
     SELECT next.* FROM unnest(${types}) AS wanted (name), LATERAL (
       SELECT type, id, created_at FROM events WHERE (type, id) > (wanted.name, ${id}) ORDER BY type, id LIMIT 1
-    ) AS next WHERE next.type = wanted.name AND wanted.name = ANY ('{${SHARED_TYPES.join()}}')
+    ) AS next WHERE next.type = wanted.name AND wanted.name = ANY ('{${OF_ANIMALS}}')
     UNION ALL
     SELECT next.type, next.id, next.created_at FROM unnest(${types}) AS wanted (name), LATERAL (
       SELECT account_id, type, id, created_at FROM events
       WHERE account_id IS NOT NULL AND (account_id, type, id) > (${account}, wanted.name, ${id})
       ORDER BY account_id, type, id LIMIT 1
     ) AS next WHERE next.type = wanted.name AND next.account_id = ${account}
-      AND wanted.name <> ALL ('{${SHARED_TYPES.join()}}')
+      AND wanted.name <> ALL ('{${OF_ANIMALS}}')
   ) AS found WHERE id < ${END} ORDER BY id LIMIT 1)`;
 
 /** The events of each type. Decision 22 explains the row comparison, which reads one row if a type has no event. */

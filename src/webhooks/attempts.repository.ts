@@ -50,7 +50,7 @@ const LIST = `
 /** The last attempts of each webhook. The newest ones are written together each tick; a crash or a failure loses them. */
 @Injectable()
 export class AttemptsRepository {
-  private unwritten: Attempt[] = [];
+  private readonly unwritten: Attempt[] = [];
   private written = Promise.resolve();
 
   constructor(private readonly sql: Sql) {}
@@ -71,10 +71,9 @@ export class AttemptsRepository {
   }
 
   private async write(): Promise<void> {
-    const attempts = this.unwritten;
+    const attempts = this.unwritten.splice(0);
     if (attempts.length === 0) return;
-    this.unwritten = [];
-    const values = COLUMNS.map((column) => attempts.map((attempt) => attempt[column] ?? null));
-    await this.sql.rows(RECORD, values);
+    const columns = COLUMNS.map((column) => attempts.map((attempt) => attempt[column] ?? null));
+    await this.sql.rows(RECORD, columns);
   }
 }

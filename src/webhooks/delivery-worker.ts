@@ -186,7 +186,7 @@ export class DeliveryWorker extends PeriodicWork {
       const isOver = isLast || isSlow || performance.now() > endsAt;
       const current: WebhookEntity = webhook;
       webhook = await this.statements.run(() =>
-        this.webhooks.advance(current, reached, { at: this.now(), isSlow }, isOver),
+        this.webhooks.advance(current, reached, this.now(), isSlow, isOver),
       );
       if (!webhook || isOver) return;
     }

@@ -66,11 +66,6 @@ const WAITING = `
   SELECT count(since)::int AS count, coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS seconds
   FROM (SELECT ${waitingSince('webhooks')} AS since FROM webhooks WHERE ${IS_ENABLED}) AS found`;
 
-export interface Delivered {
-  readonly at: Date;
-  readonly isSlow: boolean;
-}
-
 /** The webhooks with events to deliver, and the age of the oldest of these events. */
 export interface Waiting {
   readonly count: number;
@@ -88,11 +83,13 @@ export class WebhooksRepository {
     private readonly sql: Sql,
     @InjectRepository(WebhookEntity) private readonly entities: Repository<WebhookEntity>,
   ) {
-    const columns = entities.metadata.columns.map(({ databaseName, propertyName, query }) => {
+    const shown = entities.metadata.columns.map(({ databaseName, propertyName, query }) => {
       return `${query ? `(${query('webhooks')})` : `webhooks.${databaseName}`} AS "${propertyName}"`;
     });
-    this.leaseText = lease(columns.join());
-    this.advanceText = advance(columns.join());
+    // A delivery needs no question for the time of the next event.
+    const columns = shown.filter((column) => !column.endsWith('"waitingSince"')).join();
+    this.leaseText = lease(columns);
+    this.advanceText = advance(columns);
   }
 
   /** Inserts a webhook whose first event is the next one. @returns undefined if the account has too many */
@@ -143,7 +140,6 @@ export class WebhooksRepository {
    *
    * @param places of webhooks that are hindered or not: the most, and the latest time that a lease or pause may have
    * @param known the newest event for which all were looked at, and since when others were due
-   * @returns the newest event, too
    */
   async lease(
     now: Date,
@@ -152,12 +148,8 @@ export class WebhooksRepository {
     known: readonly [newest: bigint | undefined, since: Date],
   ) {
     const columns = [0, 1, 2].map((at) => places.map((place) => place[at]));
-    const rows = await this.sql.rows<WebhookEntity & { newest: bigint }>(this.leaseText, [
-      now,
-      end,
-      ...columns,
-      ...known,
-    ]);
+    const parameters = [now, end, ...columns, ...known];
+    const rows = await this.sql.rows<WebhookEntity & { newest: bigint }>(this.leaseText, parameters);
     return { webhooks: rows.filter(({ id }) => id !== null), newest: rows[0]?.newest };
   }
 
@@ -170,7 +162,8 @@ export class WebhooksRepository {
   async advance(
     { id, dueAt }: WebhookEntity,
     position: bigint,
-    { at, isSlow }: Delivered,
+    at: Date,
+    isSlow: boolean,
     isOver: boolean,
   ): Promise<WebhookEntity | undefined> {
     const parameters = [id, dueAt, position, isOver ? at : dueAt, at, isSlow];

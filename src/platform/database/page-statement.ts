@@ -45,16 +45,12 @@ export function pageStatement(
     const found = `(SELECT * FROM ${table} WHERE ${ids} AND ${start} OFFSET 0) AS found`;
     return { isPipelined: true, text: `SELECT ${columns} FROM ${found} WHERE ${others} ${end}` };
   }
-  // OFFSET 0: all rows that match are read before they are sorted. Otherwise the planner may walk over others by id.
-  if (has('match')) {
-    const found = `(SELECT * FROM ${table} WHERE ${allOf(given)} AND ${start} OFFSET 0) AS found`;
+  if (has('match') || has('rare')) {
+    const rows = `${table} WHERE ${allOf(given)} AND ${start}`;
+    // OFFSET 0: all rows that match are read before they are sorted. Otherwise the planner may walk over others by id.
+    const found = has('match') ? `(SELECT * FROM ${rows} OFFSET 0) AS found` : rows;
     return { isPlannedAnew: true, text: `SELECT ${columns} FROM ${found} ${end}` };
   }
-  if (has('rare'))
-    return {
-      isPlannedAnew: true,
-      text: `SELECT ${columns} FROM ${table} WHERE ${allOf(given)} AND ${start} ${end}`,
-    };
   const orderBy = orderOf([...given.map(({ column }) => column), 'id'], direction);
   const parts = combinationsOf(given).map((some) => {
     const [range, ...others] = rangeOf(some, direction);
