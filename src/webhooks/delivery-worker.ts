@@ -39,7 +39,7 @@ const STOP_MS = 2 * SECOND_MS;
 const LEASE_MS = 30 * SECOND_MS;
 const GONE = 410;
 
-/** Webhooks that share places. An account has at most MAX_WEBHOOKS of them, a tenth or less. */
+/** Webhooks that share places. An account has at most MAX_WEBHOOKS of them, a twentieth or less. */
 class Lane {
   readonly turns = new Set<Promise<void>>();
   readonly starts = new Semaphore(1);
@@ -60,9 +60,9 @@ class Lane {
 export class DeliveryWorker extends PeriodicWork {
   private readonly outcomes: Counter<'account' | 'outcome'>;
   private readonly statements = new Semaphore(MAX_STATEMENTS);
-  private readonly fast = new Lane(false, 20 * MAX_WEBHOOKS, LEASE_MS);
+  private readonly fast = new Lane(false, 40 * MAX_WEBHOOKS, LEASE_MS);
   /** Of receivers that failed last or took long. */
-  private readonly hindered = new Lane(true, 10 * MAX_WEBHOOKS, MAX_PAUSE_MS);
+  private readonly hindered = new Lane(true, 20 * MAX_WEBHOOKS, MAX_PAUSE_MS);
   /** The newest event for which all webhooks were looked at, and when. */
   private known: { newest?: bigint | undefined; at: number } = { at: -Infinity };
 
