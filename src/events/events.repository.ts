@@ -48,17 +48,19 @@ export const NEWEST = `(SELECT max(id) FROM events WHERE id < ${END})`;
 
 /**
  * The time of the first event after an id that readers see; null if there is none. The parts are expressions of SQL.
- * Decision 22 explains the row comparisons.
+ * Decision 22 explains the comparisons. Both bounds are in the index: a transaction may write many events after the end.
  */
 export const firstAfter = (id: string, types: string, account: string) => `(
   SELECT created_at FROM (
     SELECT next.* FROM unnest(${types}) AS wanted (name), LATERAL (
-      SELECT type, id, created_at FROM events WHERE (type, id) > (wanted.name, ${id}) ORDER BY type, id LIMIT 1
+      SELECT type, id, created_at FROM events
+      WHERE type = ANY (ARRAY[wanted.name]) AND id > ${id} AND id < (SELECT ${END}) ORDER BY type, id LIMIT 1
     ) AS next WHERE next.type = wanted.name AND wanted.name = ANY ('{${OF_ANIMALS}}')
     UNION ALL
     SELECT next.type, next.id, next.created_at FROM unnest(${types}) AS wanted (name), LATERAL (
       SELECT account_id, type, id, created_at FROM events
       WHERE account_id IS NOT NULL AND (account_id, type, id) > (${account}, wanted.name, ${id})
+        AND (account_id, type, id) < (${account}, wanted.name, (SELECT ${END}))
       ORDER BY account_id, type, id LIMIT 1
     ) AS next WHERE next.type = wanted.name AND next.account_id = ${account}
       AND wanted.name <> ALL ('{${OF_ANIMALS}}')

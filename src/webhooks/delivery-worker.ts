@@ -42,7 +42,8 @@ const GONE = 410;
 /** Webhooks that share places. An account has at most MAX_WEBHOOKS of them, a twentieth or less. */
 class Lane {
   readonly turns = new Set<Promise<void>>();
-  readonly starts = new Semaphore(1);
+  private readonly starts = new Semaphore(1);
+  private waiting = 0;
 
   constructor(
     readonly isHindered: boolean,
@@ -50,8 +51,16 @@ class Lane {
     readonly longestPauseMs: number,
   ) {}
 
+  /** The places, as many as begin before the next tick: a lease must not end in the queue. */
   get free(): number {
-    return Math.max(0, this.places - this.turns.size);
+    return Math.max(0, Math.min(this.places - this.turns.size, Math.ceil(TICK_MS / GAP_MS) - this.waiting));
+  }
+
+  /** Waits until the next delivery may begin. */
+  async next(): Promise<void> {
+    this.waiting += 1;
+    await this.starts.run(() => sleep(GAP_MS));
+    this.waiting -= 1;
   }
 }
 
@@ -138,13 +147,17 @@ export class DeliveryWorker extends PeriodicWork {
         [isKnown ? this.known.newest : undefined, new Date(now - LATELY_MS)],
       );
     });
+    const laneOf = ({ attempts, isSlow }: WebhookEntity) =>
+      attempts > 0 || isSlow ? this.hindered : this.fast;
     for (const webhook of webhooks) {
-      const lane = webhook.attempts > 0 || webhook.isSlow ? this.hindered : this.fast;
+      const lane = laneOf(webhook);
       const turn: Promise<void> = this.take(lane, webhook).finally(() => lane.turns.delete(turn));
       lane.turns.add(turn);
     }
     // Without a free place others may wait.
-    const isComplete = lanes.every((lane) => lane.free > 0);
+    const isComplete = lanes.every(
+      (lane, at) => webhooks.filter((each) => laneOf(each) === lane).length < (free[at] ?? 0),
+    );
     this.known = { newest: isComplete ? newest : undefined, at: isKnown ? this.known.at : startedAt };
   }
 
@@ -171,7 +184,7 @@ export class DeliveryWorker extends PeriodicWork {
     const endsAt = performance.now() + TURN_MS;
     let webhook: WebhookEntity | undefined = leased;
     for (const [at, event] of events.entries()) {
-      if (!this.isStopping) await lane.starts.run(() => sleep(GAP_MS));
+      if (!this.isStopping) await lane.next();
       if (this.isStopping || !canContinue(webhook, leased)) return this.giveBack(webhook);
       const sentAt = performance.now();
       const outcome: Outcome = await this.eventSender.send(webhook, event, { agent });
