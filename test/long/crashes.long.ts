@@ -16,7 +16,7 @@ import { median } from './support/median';
 
 /** CRASH_ROUNDS=full runs as many rounds as a release needs; they take some minutes. */
 const isFull = process.env['CRASH_ROUNDS'] === 'full';
-const KILLS = isFull ? 60 : 8;
+const KILLS = isFull ? 60 : 4;
 const PAUSES = isFull ? 200 : 4;
 /** Walks before each pause. */
 const WALKS = 4;
