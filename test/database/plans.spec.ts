@@ -232,7 +232,7 @@ describe('few buffers are read', () => {
       const inAnHour = values.includes('$1') ? [new Date(app.clock.now() + 3_600_000)] : [];
       await app.database.query(`UPDATE webhooks SET ${values}`, inAnHour);
       await app.database.administer('VACUUM ANALYZE webhooks');
-      // An import of many animals has not committed yet.
+      // An import has not committed its animals yet.
       const other = new Client({ connectionString: app.database.directUrl });
       await other.connect();
       await other.query('BEGIN');
