@@ -47,7 +47,7 @@ const END = 'event_id_of(pg_snapshot_xmin(pg_current_snapshot()))';
 export const NEWEST = `(SELECT max(id) FROM events WHERE id < ${END})`;
 
 /**
- * The time of the first event after an id that readers see; null if there is none. The parts are expressions of SQL.
+ * The time of the first event with a higher id, among those that readers see; null without one. The parts are SQL.
  * Decision 22 explains the comparisons. Both bounds are in the index: a transaction may write many events after the end.
  */
 export const firstAfter = (id: string, types: string, account: string) => `(
