@@ -1,7 +1,8 @@
 // `npm test` gives jest and its workers 32 MiB for young objects: with the default, collections take 6 % of its time.
 //
 // Projects: `test` (npm test), `quick` (npm run test:quick), `long` (npm run test:long: crashes and durations, against
-// the built service), `demo`, and `corpora` (npm run test:corpora: public collections of hostile JSON and strings).
+// the built service), `browser` (npm run test:browser: the pages in Chromium), `demo`, and `corpora` (npm run
+// test:corpora: public collections of hostile JSON and strings).
 const shared = {
   rootDir: __dirname,
   testEnvironment: '<rootDir>/test/support/jest/environment.cjs',
@@ -62,6 +63,7 @@ module.exports = {
     { ...shared, displayName: 'long', testMatch: ['<rootDir>/test/**/*.long.ts'] },
     { ...shared, displayName: 'example', testMatch: ['<rootDir>/test/**/*.example.ts'] },
     { ...shared, displayName: 'demo', testMatch: ['<rootDir>/test/**/*.demo.ts'] },
+    { ...shared, ...withServer, displayName: 'browser', testMatch: ['<rootDir>/test/**/*.browser.ts'] },
     { ...shared, ...withServer, displayName: 'corpora', testMatch: ['<rootDir>/test/**/*.corpora.ts'] },
   ],
 };

@@ -2,12 +2,11 @@ import { existsSync, readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import type { AxeResults } from 'axe-core';
 import { chromium, type Page } from 'playwright-core';
-import { describeWhen } from '../../support/it-when';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome'];
 
 /** Chromium sends only the page's own requests: no updates, no sync, no QUIC. */
-export const CHROMIUM_FLAGS = [
+const CHROMIUM_FLAGS = [
   '--headless',
   '--no-sandbox',
   '--disable-gpu',
@@ -29,29 +28,15 @@ export const LOOKS = [
   { size: { width: 360, height: 780 }, colorScheme: 'dark' },
 ] as const;
 
-/**
- * Finds Chromium by CHROMIUM_PATH or on the PATH.
- *
- * @returns undefined if Chromium is not installed
- * @throws Error if Chromium is not installed and CI=true, because CI must run every spec
- */
-export function findChromium(): string | undefined {
-  const { CHROMIUM_PATH, PATH = '', CI } = process.env;
+/** Finds Chromium by CHROMIUM_PATH or on the PATH. */
+function findChromium(): string {
+  const { CHROMIUM_PATH, PATH = '' } = process.env;
   const places = PATH.split(delimiter).flatMap((folder) => NAMES.map((name) => join(folder, name)));
   const found = (CHROMIUM_PATH ? [CHROMIUM_PATH] : places).find((path) => existsSync(path));
-  if (found === undefined && CI === 'true') {
-    throw new Error(
-      'CI=true and Chromium is not installed. Run apt-get install chromium, or set CHROMIUM_PATH.',
-    );
+  if (found === undefined) {
+    throw new Error('Chromium is not installed. Run apt-get install chromium, or set CHROMIUM_PATH.');
   }
   return found;
-}
-
-/** Describes specs that need Chromium. Without it they are skipped, and one line of output gives the reason. */
-export function inChromium(name: string, specs: (executablePath: string) => void): void {
-  const path = findChromium();
-  const reason = 'needs Chromium: apt-get install chromium, or CHROMIUM_PATH';
-  describeWhen(path !== undefined, reason)(`${name} in Chromium`, () => specs(path!));
 }
 
 /** A browser with one page. Another page of the same origin would cost the processor ten times as much as a load. */
@@ -63,9 +48,9 @@ export interface Visit {
   close(): Promise<void>;
 }
 
-export async function visit(executablePath: string, url: string): Promise<Visit> {
+export async function visit(url: string): Promise<Visit> {
   const args = [...CHROMIUM_FLAGS, `--host-resolver-rules=MAP ${HOST} 127.0.0.1`];
-  const browser = await chromium.launch({ executablePath, args });
+  const browser = await chromium.launch({ executablePath: findChromium(), args });
   const context = await browser.newContext({ reducedMotion: 'reduce' });
   context.setDefaultTimeout(120_000);
   const page = await context.newPage();

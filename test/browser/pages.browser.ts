@@ -2,7 +2,7 @@ import type { Page } from 'playwright-core';
 import { startApp, type TestApp } from '../support/app';
 import { holdTimers } from '../support/timers';
 import { until } from '../support/until';
-import { flawsOf, inChromium, LOOKS, show, showUsage, visit, type Visit } from './support/chromium';
+import { flawsOf, LOOKS, show, showUsage, visit, type Visit } from './support/chromium';
 import { copied, runProgram } from './support/programs';
 import { SwaggerUi } from './support/swagger-ui';
 
@@ -16,7 +16,7 @@ const OF_SWAGGER_UI = ['color-contrast', 'select-name'];
 const OF_LOOKS = ['color-contrast', 'link-in-text-block', 'scrollable-region-focusable'];
 
 /** The promises that need a browser, in one page. test/openapi checks the same pages over HTTP. */
-inChromium('the pages', (chromium) => {
+describe('the pages in Chromium', () => {
   let app: TestApp;
   let visited: Visit;
   let page: Page;
@@ -25,7 +25,7 @@ inChromium('the pages', (chromium) => {
     // The request for the usage is itself a use, which the service writes later.
     holdTimers();
     app = await startApp({ rateLimitBanAfter: 2, rateLimitBanSeconds: 300 });
-    visited = await visit(chromium, app.url);
+    visited = await visit(app.url);
     page = visited.page;
     ui = new SwaggerUi(page);
   });
