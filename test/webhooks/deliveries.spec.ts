@@ -78,7 +78,7 @@ describe('deliveries of a webhook', () => {
     expect(receiver.seen().at(-1)).toBe('d');
   });
 
-  it('are repeated in order after growing pauses, and the webhook is disabled after three days of failures', async () => {
+  it('are repeated in order after growing pauses, and the webhook is disabled after three days of failures without a delivery', async () => {
     const { app, receiver } = shop;
     receiver.respond = respondWith(503);
     const { path, id } = await shop.create();
@@ -113,12 +113,20 @@ describe('deliveries of a webhook', () => {
     ]);
     expect(await counts()).toEqual([`failed ${pauses.length}`, 'disabled 1']);
     // Nothing is lost.
+    await shop.update(path, { status: 'active' });
+    await app.runDueWork();
     receiver.respond = respondWith(200);
     receiver.deliveries.length = 0;
-    await shop.update(path, { status: 'active' });
+    app.clock.advance({ seconds: 6 });
     await app.runDueWork();
     expect(receiver.seen()).toEqual(['a', 'b']);
     expect(await shop.state(path)).toMatchObject({ status: 'active', lastError: null });
+    // A delivery ends the days of failures.
+    receiver.respond = respondWith(503);
+    app.clock.advance({ seconds: 3 * DAY });
+    await addPets(app, 'c');
+    await app.runDueWork();
+    expect((await shop.state(path)).status).toBe('failing');
   });
 
   it.each(['account', 'webhook'])(
