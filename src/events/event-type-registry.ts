@@ -4,10 +4,8 @@ import { petEvents } from '../pets';
 import type { EventTypes } from '../platform/extension/extension';
 import { orderEvents } from '../store-orders';
 
-const OWN: EventTypes = { ...petEvents, ...orderEvents };
-
 /** The types of the store's own events. */
-export const EVENT_TYPES: readonly string[] = Object.keys(OWN);
+export const EVENT_TYPES: readonly string[] = Object.keys({ ...petEvents, ...orderEvents });
 
 /** The types that requests may name: those of the store that was started last, as a process has one. */
 export const KNOWN_TYPES = [...EVENT_TYPES];
@@ -18,9 +16,9 @@ export type TypeFilter = readonly string[] | null;
 /** The types of events of this store, and the keys that may read them. */
 @Injectable()
 export class EventTypeRegistry {
-  private types = OWN;
+  private types: EventTypes = {};
 
-  /** Adds the types of extensions. */
+  /** Sets the types of all extensions, the store's own included. */
   declare(types: EventTypes): void {
     this.types = types;
     KNOWN_TYPES.splice(0, KNOWN_TYPES.length, ...Object.keys(types));
@@ -29,7 +27,7 @@ export class EventTypeRegistry {
   /** Returns the facts of a type of an extension. @throws Error if none declares it */
   ofExtension(type: string) {
     const { [type]: facts } = this.types;
-    if (facts && !(type in OWN)) return facts;
+    if (facts && !EVENT_TYPES.includes(type)) return facts;
     throw new Error(`No extension declares the events ${type}: add them to \`events\` of @StoreExtension().`);
   }
 
