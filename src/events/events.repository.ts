@@ -51,20 +51,18 @@ export const NEWEST = `(SELECT max(id) FROM events WHERE id < ${END})`;
  * Decision 22 explains the comparisons. Both bounds are in the index: a transaction may write many events after the end.
  */
 export const firstAfter = (id: string, types: string, account: string) => `(
-  SELECT created_at FROM (
-    SELECT next.* FROM unnest(${types}) AS wanted (name), LATERAL (
-      SELECT type, id, created_at FROM events
-      WHERE type = ANY (ARRAY[wanted.name]) AND id > ${id} AND id < (SELECT ${END}) ORDER BY type, id LIMIT 1
-    ) AS next WHERE next.type = wanted.name AND wanted.name = ANY ('{${OF_ANIMALS}}')
+  SELECT created_at FROM unnest(${types}) AS wanted (name), LATERAL (
+    (SELECT id, created_at FROM events
+      WHERE wanted.name = ANY ('{${OF_ANIMALS}}')
+        AND type = ANY (ARRAY[wanted.name]) AND id > ${id} AND id < (SELECT ${END})
+      ORDER BY type, id LIMIT 1)
     UNION ALL
-    SELECT next.type, next.id, next.created_at FROM unnest(${types}) AS wanted (name), LATERAL (
-      SELECT account_id, type, id, created_at FROM events
-      WHERE account_id IS NOT NULL AND (account_id, type, id) > (${account}, wanted.name, ${id})
+    (SELECT id, created_at FROM events
+      WHERE wanted.name <> ALL ('{${OF_ANIMALS}}') AND account_id IS NOT NULL
+        AND (account_id, type, id) > (${account}, wanted.name, ${id})
         AND (account_id, type, id) < (${account}, wanted.name, (SELECT ${END}))
-      ORDER BY account_id, type, id LIMIT 1
-    ) AS next WHERE next.type = wanted.name AND next.account_id = ${account}
-      AND wanted.name <> ALL ('{${OF_ANIMALS}}')
-  ) AS found WHERE id < ${END} ORDER BY id LIMIT 1)`;
+      ORDER BY account_id, type, id LIMIT 1)
+  ) AS next ORDER BY id LIMIT 1)`;
 
 /** The events of each type. Decision 22 explains the row comparison, which reads one row if a type has no event. */
 const wanted = (types: string, columns: string[], values: string[], condition = 'true') => {
