@@ -20,9 +20,6 @@ const ONE_START = 'Only one of cursor and from may be given';
 
 @Injectable()
 export class EventsService extends PeriodicWork {
-  /** The start waits for the preparation, not for a removal. */
-  private hasStarted = false;
-
   constructor(
     private readonly events: EventsRepository,
     private readonly types: EventTypeRegistry,
@@ -38,9 +35,9 @@ export class EventsService extends PeriodicWork {
   }
 
   override async onModuleInit(): Promise<void> {
+    // A change before it would have an id that readers have passed.
+    await this.events.prepare();
     await super.onModuleInit();
-    await this.runOnce();
-    this.hasStarted = true;
   }
 
   /**
@@ -66,7 +63,7 @@ export class EventsService extends PeriodicWork {
     await this.events.prepare();
     const now = new Date(this.clock.now());
     const { eventsRetentionDays: days } = this.config;
-    while (this.hasStarted && !this.isStopping && (await this.events.removeOld(days, now)));
+    while (!this.isStopping && (await this.events.removeOld(days, now)));
   }
 
   /** Returns events as the key sees them: staff sees the names of the accounts. */
