@@ -20,7 +20,7 @@ export class Events {
    * Writes an event that commits with the transaction, or not at all.
    *
    * @param type one of `events` of the extension
-   * @param data an object of its class, whose declared members are sent
+   * @param data an object of its class, printed as in a response: its declared members, and null for Infinity
    * @param accountId only keys of this account see it
    */
   async add(type: string, data: object, accountId: bigint, transaction: EntityManager): Promise<void> {

@@ -15,6 +15,15 @@ export interface StoredEvent {
   readonly accountId: bigint | null;
 }
 
+/** Prints an event as clients and receivers get it. @param account the name of its account, for staff */
+export function printEvent(
+  { id, type, createdAt, data }: Omit<StoredEvent, 'accountId'>,
+  account?: string,
+): string {
+  const shown = account === undefined ? data : `${data.slice(0, -1)},"account":${JSON.stringify(account)}}`;
+  return `{"id":${id},"type":"${type}","createdAt":"${createdAt.toISOString()}","data":${shown}}`;
+}
+
 export interface EventFilter {
   readonly types: TypeFilter;
   readonly accountId: bigint;

@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { isInteger, parse } from 'lossless-json';
 import { Registry } from 'prom-client';
 import { AccountsService } from '../accounts';
 import type { Principal } from '../auth';
@@ -11,9 +10,9 @@ import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { addScrapedGauge } from '../platform/runtime/scraped-gauge';
 import { MINUTE_MS } from '../platform/runtime/time';
 import { EventTypeRegistry } from './event-type-registry';
-import type { Event, ListEventsQuery } from './events.dto';
+import type { ListEventsQuery } from './events.dto';
 import { eventErrors } from './events.errors';
-import { EventsRepository, type StoredEvent } from './events.repository';
+import { EventsRepository, printEvent, type StoredEvent } from './events.repository';
 import type { eventSettings } from './events.settings';
 
 const ONE_START = 'Only one of cursor and from may be given';
@@ -45,7 +44,7 @@ export class EventsService extends PeriodicWork {
    *
    * @throws ApiError `insufficient_scope`, `validation_failed`, `invalid_cursor`, `cursor_expired`
    */
-  async list(principal: Principal, { from, ...query }: ListEventsQuery): Promise<Page<Event>> {
+  async list(principal: Principal, { from, ...query }: ListEventsQuery): Promise<Page<never>> {
     const types = this.types.requested(principal, query.type ?? null);
     const request = pageRequestOf('/events', query);
     if (from !== undefined && query.cursor !== undefined) throw validationFailed([ONE_START]);
@@ -55,7 +54,8 @@ export class EventsService extends PeriodicWork {
     const { events, isKnown, last } = await this.events.read(after ?? 0n, request.limit, filter);
     if (after !== undefined && !isKnown) throw eventErrors.cursor_expired();
     // Any start has the link to the first page.
-    return new Page({ ...request, after: request.after ?? from }, await this.show(principal, events), last);
+    const printed = await this.print(principal, events);
+    return new Page({ ...request, after: request.after ?? from }, [], last, printed);
   }
 
   /** Removes events that are older than EVENTS_RETENTION_DAYS. */
@@ -66,26 +66,11 @@ export class EventsService extends PeriodicWork {
     while (!this.isStopping && (await this.events.removeOld(days, now)));
   }
 
-  /** Returns events as the key sees them: staff sees the names of the accounts. */
-  private async show(principal: Principal, events: readonly StoredEvent[]): Promise<readonly Event[]> {
-    const isOfAll = ({ type }: StoredEvent) => this.types.isOfAll(type, principal.scopes);
-    const ids = events.filter(isOfAll).flatMap(({ accountId }) => accountId ?? []);
-    const names = await this.accounts.namesOf(ids);
-    return events.map((event) => {
-      const { id, type, createdAt, accountId } = event;
-      const data = dataIn(event.data);
-      // Data of an extension may have an account of its own.
-      const account = accountId !== null && isOfAll(event) ? { account: names.get(accountId) } : {};
-      return { id, type, createdAt: createdAt.toISOString(), data: Object.assign(data, account) };
-    });
+  /** Prints events as the key sees them: staff sees the names of the accounts. */
+  private async print(principal: Principal, events: readonly StoredEvent[]): Promise<string> {
+    const accountIdOf = ({ type, accountId }: StoredEvent) =>
+      this.types.isOfAll(type, principal.scopes) ? accountId : null;
+    const names = await this.accounts.namesOf(events.flatMap((event) => accountIdOf(event) ?? []));
+    return `[${events.map((event) => printEvent(event, names.get(accountIdOf(event) ?? 0n))).join()}]`;
   }
-}
-
-const parseNumber = (text: string) => (isInteger(text) ? BigInt(text) : Number(text));
-
-/** Reads the data of an event. An integer in it may be an int64. */
-function dataIn(json: string): object {
-  // It is printed by the serializer of its class.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return parse(json, undefined, { parseNumber }) as object;
 }

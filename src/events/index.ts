@@ -5,4 +5,4 @@ export { EVENT_TYPE } from './events.dto';
 export type { eventSettings } from './events.settings';
 export { EVENT_TRIGGERS } from './migrations/events.migrations';
 export { EventsModule } from './events.module';
-export { EventsRepository, firstAfter, NEWEST, type StoredEvent } from './events.repository';
+export { EventsRepository, firstAfter, NEWEST, printEvent, type StoredEvent } from './events.repository';

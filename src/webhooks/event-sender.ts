@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Agent } from 'node:http';
 import { Injectable } from '@nestjs/common';
-import type { StoredEvent } from '../events';
+import { printEvent, type StoredEvent } from '../events';
 import { Clock } from '../platform/runtime/clock';
 import { SECOND_MS } from '../platform/runtime/time';
 import { AttemptsRepository } from './attempts.repository';
@@ -33,10 +33,26 @@ export class EventSender {
     return this.send(webhook, event, { id: `test_${randomUUID()}` });
   }
 
-  async send(webhook: WebhookEntity, event: SentEvent, options: SendOptions = {}): Promise<Outcome> {
+  /** Signs an event by Standard Webhooks, and sends it. */
+  async send(
+    webhook: WebhookEntity,
+    event: SentEvent,
+    { id = String(event.id), agent }: SendOptions = {},
+  ): Promise<Outcome> {
     const at = new Date(this.clock.now());
     const begin = performance.now();
-    const outcome = await this.post(webhook, event, at, options);
+    // As listEvents prints it for a key without `orders:manage`.
+    const body = printEvent(event);
+    const timestamp = Math.floor(at.getTime() / SECOND_MS);
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'user-agent': 'animal-store',
+      'webhook-id': id,
+      'webhook-timestamp': timestamp,
+      'webhook-signature': sign(webhook, at.getTime(), `${id}.${timestamp}.${body}`),
+    };
+    const outcome = await this.receivers.post(webhook.url, headers, body, agent);
     const durationMs = Math.round(performance.now() - begin);
     this.attempts.add({
       webhookId: webhook.id,
@@ -48,30 +64,4 @@ export class EventSender {
     });
     return outcome;
   }
-
-  /** Signs an event by Standard Webhooks. */
-  private async post(
-    webhook: WebhookEntity,
-    event: SentEvent,
-    at: Date,
-    { id = String(event.id), agent }: SendOptions,
-  ): Promise<Outcome> {
-    const body = bodyOf(event);
-    const timestamp = Math.floor(at.getTime() / SECOND_MS);
-    const signature = sign(webhook, at.getTime(), `${id}.${timestamp}.${body}`);
-    const headers = {
-      'content-type': 'application/json',
-      'content-length': Buffer.byteLength(body),
-      'user-agent': 'animal-store',
-      'webhook-id': id,
-      'webhook-timestamp': timestamp,
-      'webhook-signature': signature,
-    };
-    return this.receivers.post(webhook.url, headers, body, agent);
-  }
-}
-
-/** Prints an event as listEvents does for a key without `orders:manage`. */
-function bodyOf({ id, type, createdAt, data }: SentEvent): string {
-  return `{"id":${id},"type":"${type}","createdAt":"${createdAt.toISOString()}","data":${data}}`;
 }

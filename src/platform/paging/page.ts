@@ -91,11 +91,13 @@ export class Page<T> {
 
   /**
    * @param next the id after which the next page begins; undefined on the last page
+   * @param printed the items as JSON; default: the serializer of the route prints them
    */
   constructor(
     readonly request: PageRequest,
     readonly items: readonly T[],
     readonly next: bigint | undefined,
+    readonly printed?: string,
   ) {}
 
   /** Returns the page with other items in the places of its own. */

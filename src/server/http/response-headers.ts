@@ -53,7 +53,7 @@ function sendPage(reply: FastifyReply, page: Page<unknown>, baseUrl: string): vo
   const { request } = reply;
   const { config: route } = request.routeOptions;
   if (page.response?.route !== route) {
-    const body = serializeJson(reply, page.items);
+    const body = page.printed ?? serializeJson(reply, page.items);
     const link = linksOf(page, resourceUrl(request, baseUrl));
     const headers = {
       'Content-Type': JSON_TYPE,

@@ -5,9 +5,6 @@ export type Schemas = Readonly<Record<string, unknown>>;
 
 export const REFERENCE = '#/components/schemas/';
 
-/** How deep members are within members. */
-const MAX_DEPTH = 6;
-
 /** The name of the variant of an event with `data` of a class. */
 const variantOf = ({ name }: { readonly name: string }) => `${name}Event`;
 
@@ -33,44 +30,5 @@ export function completeEvents(schemas: Record<string, unknown>, types: EventTyp
     description: event['description'],
     oneOf: [...new Set(references.map(([, $ref]) => $ref))].map(($ref) => ({ $ref })),
     discriminator: { propertyName: 'type', mapping: Object.fromEntries(references) },
-  };
-}
-
-/**
- * Replaces variants by conditions on the member that tells them apart: the serializer would validate every member.
- *
- * @param all the schemas by name
- */
-export function serializable({ oneOf, discriminator, ...schema }: Schemas, all: Schemas): object {
-  if (!isObject(discriminator) || !isObject(discriminator['mapping']))
-    return { ...schema, ...(oneOf ? { oneOf } : {}) };
-  const variants = Object.entries(discriminator['mapping']);
-  return variants.reduceRight<object>(
-    (others, [value, $ref]) => ({
-      if: { type: 'object', properties: { [String(discriminator['propertyName'])]: { const: value } } },
-      // A member of JSON Schema.
-      // oxlint-disable-next-line unicorn/no-thenable
-      then: tolerant({ $ref }, all),
-      else: others,
-    }),
-    tolerant({ $ref: variants.at(-1)?.[1] }, all),
-  );
-}
-
-/** Allows missing members: another version of a class may have written an event. */
-function tolerant(node: unknown, all: Schemas, depth = 0): object {
-  if (!isObject(node)) return {};
-  // A class may have a member of its own class.
-  if (typeof node['$ref'] === 'string' && depth < MAX_DEPTH)
-    return tolerant(all[node['$ref'].slice(0, -1)], all, depth + 1);
-  const { properties, items, allOf, required: _, ...others } = node;
-  const members = Object.entries(isObject(properties) ? properties : {});
-  return {
-    ...others,
-    ...(properties !== undefined && {
-      properties: Object.fromEntries(members.map(([name, each]) => [name, tolerant(each, all, depth)])),
-    }),
-    ...(items !== undefined && { items: tolerant(items, all, depth) }),
-    ...(Array.isArray(allOf) && { allOf: allOf.map((each) => tolerant(each, all, depth)) }),
   };
 }

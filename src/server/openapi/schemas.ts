@@ -5,7 +5,7 @@ import { findOperation } from '../../platform/api-docs/operation.decorator';
 import { bodyExampleOf, isObject, needsMember } from '../../platform/validation/declare-field';
 import { MAX_INT64, MIN_INT64 } from '../../platform/validation/int64';
 import { operationsOf } from './codes';
-import { REFERENCE, type Schemas, serializable } from './event-schemas';
+import { REFERENCE, type Schemas } from './event-schemas';
 
 /** The examples of parameters that only Nest's own decorators declare, by their schema. */
 const PLAIN: Readonly<Record<string, unknown>> = { '{"type":"string"}': 'text', '{"type":"number"}': 1 };
@@ -73,6 +73,6 @@ export function addResponseSchemas(fastify: FastifyInstance, { components }: Ope
       .replaceAll(/"exclusive(?=M(?:ax|in)imum":(?:true|false))/g, '"x-'),
   );
   for (const [name, schema] of Object.entries(local)) {
-    fastify.addSchema({ ...serializable(schema, local), $id: name });
+    fastify.addSchema({ ...schema, $id: name });
   }
 }
