@@ -4,6 +4,7 @@ import {
   Agent as HttpAgent,
   type ClientRequest,
   type OutgoingHttpHeaders,
+  type RequestOptions,
   request as requestHttp,
 } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
@@ -57,7 +58,7 @@ const RESOLVER = { timeout: 2 * SECOND_MS, tries: 2 };
 export class ReceiverClient {
   /** Longest exchange, from the resolution of the name to the end of the response. */
   timeoutMs = 10 * SECOND_MS;
-  private readonly open = new Set<ClientRequest>();
+  private readonly open = new Set<AbortController>();
 
   constructor(@Inject(CONFIG) private readonly config: ConfigOf<typeof webhookSettings>) {}
 
@@ -78,15 +79,24 @@ export class ReceiverClient {
    * @returns no error if there was a complete response with a 2xx in time
    */
   async post(url: string, headers: OutgoingHttpHeaders, body: string, agent?: HttpAgent): Promise<Outcome> {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const late = new DeliveryError(`No complete response within ${this.timeoutMs / SECOND_MS} s.`);
+    const timer = setTimeout(() => controller.abort(late), this.timeoutMs);
+    this.open.add(controller);
     try {
-      const received = await this.exchange(new URL(url), headers, body, agent);
+      const received = await this.exchange(new URL(url), body, { headers, agent: agent ?? false, signal });
       const { status } = received;
       return status >= 200 && status < 300 ? received : { ...received, error: `The response was ${status}.` };
-    } catch (error) {
+    } catch (thrown) {
+      const error: unknown = signal.aborted ? signal.reason : thrown;
       if (error instanceof DeliveryError) return { error: error.message };
       const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
       if (OWN_ERRORS.test(code)) return { error: OWN_FAILURE, isOwn: true };
       return { error: `The connection failed: ${code}.` };
+    } finally {
+      clearTimeout(timer);
+      this.open.delete(controller);
     }
   }
 
@@ -97,7 +107,7 @@ export class ReceiverClient {
 
   /** Ends the running requests, which fail. */
   abort(): void {
-    for (const request of this.open) request.destroy(new Error('The service stops.'));
+    for (const each of this.open) each.abort(new DeliveryError('The service stops.'));
   }
 
   /** Returns the addresses of a host. Unlike `lookup` of `node:dns` it blocks no thread, however slow the name servers are. */
@@ -114,26 +124,21 @@ export class ReceiverClient {
     return answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
   }
 
-  private async exchange(
-    url: URL,
-    headers: OutgoingHttpHeaders,
-    body: string,
-    agent?: HttpAgent,
-  ): Promise<ReceiverResponse> {
+  private async exchange(url: URL, body: string, options: RequestOptions): Promise<ReceiverResponse> {
     // Also of a webhook that was created while WEBHOOKS_ALLOW_PRIVATE was on. Node.js calls `lookup` for names only.
     const rule = this.violatedRule(url);
     if (rule) throw new DeliveryError(`The URL ${rule}.`);
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;
     const lookup = this.config.webhooksAllowPrivate ? {} : { lookup: this.lookup };
-    const request = send(url, { method: 'POST', headers, agent: agent ?? false, ...CONNECT, ...lookup });
-    const late = new DeliveryError(`No complete response within ${this.timeoutMs / SECOND_MS} s.`);
-    const timer = setTimeout(() => request.destroy(late), this.timeoutMs);
-    this.open.add(request);
+    const request = send(url, { method: 'POST', ...options, ...CONNECT, ...lookup });
     try {
       return await responseTo(request.end(body));
+    } catch (error) {
+      // The receiver has closed the kept connection meanwhile. A new one has no such error.
+      if (request.reusedSocket && Object(error).code === 'ECONNRESET')
+        return await this.exchange(url, body, options);
+      throw error;
     } finally {
-      clearTimeout(timer);
-      this.open.delete(request);
       request.destroy();
     }
   }
