@@ -131,7 +131,7 @@ export class WebhooksController {
     id: 'resendEvent',
     summary: 'Send an event again',
     description:
-      'Sends an event of getDeliveries once more, immediately and also if the webhook is disabled, and returns the outcome.',
+      'Sends an event of the feed once more, immediately and also if the webhook is disabled, and returns the outcome.',
     scope,
     untagged: true,
     returns: [200, dto.WebhookTest, 'The outcome of the delivery.'],

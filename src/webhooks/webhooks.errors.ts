@@ -9,8 +9,8 @@ export const webhookErrors = defineErrors({
   },
   event_not_found: {
     status: 404,
-    when: 'no kept attempt of the webhook is of this event, or the event was removed',
-    message: 'The webhook has no kept attempt to deliver an event with this id: list its deliveries.',
+    when: 'the webhook has no event with this id, or it was removed',
+    message: 'The webhook has no event with this id: list its deliveries or the events.',
   },
   too_many_webhooks: {
     status: 409,
