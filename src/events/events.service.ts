@@ -7,7 +7,7 @@ import { validationFailed } from '../platform/errors/platform.errors';
 import { Page, pageRequestOf } from '../platform/paging/page';
 import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
-import { addScrapedGauge } from '../platform/runtime/scraped-gauge';
+import { addScrapedGauges } from '../platform/runtime/scraped-gauge';
 import { MINUTE_MS } from '../platform/runtime/time';
 import { EventTypeRegistry } from './event-type-registry';
 import type { ListEventsQuery } from './events.dto';
@@ -30,7 +30,7 @@ export class EventsService extends PeriodicWork {
     super('The upkeep of the event log', MINUTE_MS);
     const help =
       'Age of the oldest event that readers do not see yet, because a transaction is open (decision 35).';
-    addScrapedGauge(registry, 'animal_store_events_hidden_seconds', help, () => events.hiddenSeconds());
+    addScrapedGauges(registry, { animal_store_events_hidden_seconds: help }, () => events.hiddenSeconds());
   }
 
   override async onModuleInit(): Promise<void> {

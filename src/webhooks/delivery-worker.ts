@@ -5,7 +5,7 @@ import { Counter, Registry } from 'prom-client';
 import { EventsRepository } from '../events';
 import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
-import { addScrapedGauge } from '../platform/runtime/scraped-gauge';
+import { addScrapedGauges } from '../platform/runtime/scraped-gauge';
 import { Semaphore } from '../platform/runtime/semaphore';
 import { DAY_MS, HOUR_MS, MAX_CLOCK_DIFFERENCE_MS, SECOND_MS } from '../platform/runtime/time';
 import { AttemptsRepository } from './attempts.repository';
@@ -91,8 +91,11 @@ export class DeliveryWorker extends PeriodicWork {
       labelNames: ['account', 'outcome'],
       registers: [registry],
     });
-    this.gauge('s_waiting', 'Webhooks with undelivered events, without disabled ones.', 'count', registry);
-    this.gauge('_oldest_event_seconds', 'Age of the oldest event of these webhooks.', 'seconds', registry);
+    const helps = {
+      animal_store_webhooks_waiting: 'Webhooks with undelivered events, without disabled ones.',
+      animal_store_webhook_oldest_event_seconds: 'Age of the oldest event of these webhooks.',
+    };
+    addScrapedGauges(registry, helps, () => webhooks.waiting());
   }
 
   override async run(): Promise<void> {
@@ -239,11 +242,6 @@ export class DeliveryWorker extends PeriodicWork {
     const subject = `The webhook ${id} of the account ${account}`;
     if (isLast) this.logger.warn(`${subject} is disabled. Last error: ${message}`);
     else if (attempts === 0) this.logger.warn(`${subject} fails. The service retries. Error: ${message}`);
-  }
-
-  private gauge(name: string, help: string, member: keyof Waiting, registry: Registry): void {
-    const read = async () => (await this.webhooks.waiting())?.[member];
-    addScrapedGauge(registry, `animal_store_webhook${name}`, help, read);
   }
 
   private count({ account }: WebhookEntity, outcome: string): void {

@@ -66,12 +66,6 @@ const WAITING = `
   SELECT count(since)::int AS count, coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS seconds
   FROM (SELECT ${waitingSince('webhooks')} AS since FROM webhooks WHERE ${IS_ENABLED}) AS found`;
 
-/** The webhooks with events to deliver, and the age of the oldest of these events. */
-export interface Waiting {
-  readonly count: number;
-  readonly seconds: number;
-}
-
 export type WebhookValues = Partial<Omit<WebhookEntity, 'account' | 'id'>>;
 
 @Injectable()
@@ -170,9 +164,10 @@ export class WebhooksRepository {
     return (await this.sql.rows<WebhookEntity>(this.advanceText, parameters))[0];
   }
 
-  /** Counts the webhooks with events to deliver. */
-  async waiting(): Promise<Waiting | undefined> {
-    return (await this.sql.rows<Waiting>(WAITING, []))[0];
+  /** Returns the number of webhooks with events to deliver, and the age of the oldest of these events in seconds. */
+  async waiting(): Promise<number[]> {
+    const rows = await this.sql.rows<{ count: number; seconds: number }>(WAITING, []);
+    return rows.flatMap(({ count, seconds }) => [count, seconds]);
   }
 
   private within(transaction: EntityManager): Repository<WebhookEntity> {

@@ -1,3 +1,5 @@
+import { EventsRepository } from '../../src/events';
+import { WebhooksRepository } from '../../src/webhooks/webhooks.repository';
 import { readerFromNow } from '../events/support/feed';
 import { followDatabase } from '../support/clock';
 import { scrape, valueOf } from '../support/metrics';
@@ -195,6 +197,7 @@ describe('deliveries of a webhook', () => {
     await app.runDueWork();
     const [first, second] = (await read()).map(({ createdAt }) => createdAt);
     expect(await waiting()).toEqual([first, first]);
+    const count = jest.spyOn(WebhooksRepository.prototype, 'waiting');
     expect(await metric('s_waiting')).toBe(1);
     expect(await metric('_oldest_event_seconds')).toBeGreaterThan(0);
     const { id } = receiver.deliveries[0]!;

@@ -3,18 +3,27 @@ import { Gauge, type Registry } from 'prom-client';
 import { channelToPrimary } from './channel';
 import { SECOND_MS } from './time';
 
-/** Adds a metric that is read from the database at each scrape: NaN if that fails or takes a second. */
-export function addScrapedGauge(
+/**
+ * Adds metrics that one query reads from the database at each scrape: NaN if that fails or takes a second.
+ *
+ * @param helps by the names of the metrics
+ * @param read returns their values in this order
+ */
+export function addScrapedGauges(
   registry: Registry,
-  name: string,
-  help: string,
-  read: () => Promise<number | undefined>,
+  helps: Readonly<Record<string, string>>,
+  read: () => Promise<readonly number[]>,
 ): void {
-  // The primary process reads it for all workers.
+  // The primary process reads them for all workers.
   if (channelToPrimary) return;
-  const collect = async (): Promise<void> => {
-    const value = await Promise.race([read().catch(() => undefined), sleep(SECOND_MS)]);
-    gauge.set(value ?? Number.NaN);
-  };
-  const gauge = new Gauge({ name, help, registers: [registry], collect });
+  let reading: Promise<readonly number[] | void> | undefined;
+  // A scrape collects all metrics concurrently.
+  const readOnce = () =>
+    (reading ??= Promise.race([read(), sleep(SECOND_MS)])
+      .catch(() => undefined)
+      .finally(() => (reading = undefined)));
+  for (const [at, [name, help]] of Object.entries(helps).entries()) {
+    const collect = async (): Promise<void> => gauge.set((await readOnce())?.[at] ?? Number.NaN);
+    const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect });
+  }
 }
