@@ -7,36 +7,32 @@ import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { addScrapedGauges } from '../platform/runtime/scraped-gauge';
 import { Semaphore } from '../platform/runtime/semaphore';
-import { DAY_MS, HOUR_MS, MAX_CLOCK_DIFFERENCE_MS, SECOND_MS } from '../platform/runtime/time';
+import { DAY_MS, SECOND_MS } from '../platform/runtime/time';
 import { AttemptsRepository } from './attempts.repository';
 import { MAX_WEBHOOKS, type WebhookEntity } from './webhook.entity';
 import { EventSender } from './event-sender';
 import { type Outcome, ReceiverClient } from './receiver-client';
-import { type Waiting, type WebhookValues, WebhooksRepository } from './webhooks.repository';
+import { MAX_PAUSE_MS, type WebhookValues, WebhooksRepository } from './webhooks.repository';
 
 const TICK_MS = 500;
 /** Deliveries share the event loop with the API, so those of a lane begin at this distance. */
 const GAP_MS = 3;
-/** All webhooks are looked at so often, and in between those that were due lately. */
-const LOOK_MS = 5 * SECOND_MS;
-const LATELY_MS = 2 * LOOK_MS;
+/** All webhooks are looked at so often without a new event, and in between those that were due lately. */
+const LOOK_MS = 30 * SECOND_MS;
 const SLOW_MS = SECOND_MS;
-/** No delivery of a turn begins later. */
+/** How long a webhook with more events keeps its place. */
 const TURN_MS = 2 * SECOND_MS;
-/** Events of a turn. */
-const MAX_EVENTS = 20;
+/** Events that are read together. */
+const BATCH_SIZE = 20;
 /** Connections of the pool that deliveries use. */
 const MAX_STATEMENTS = 2;
 /** Pauses after failures: 5 s, 15 s, 45 s and so on, and a random part. */
 const FIRST_PAUSE_MS = 5 * SECOND_MS;
-const MAX_PAUSE_MS = 8 * HOUR_MS;
 const JITTER = 0.2;
 /** A webhook that fails for so long is disabled. */
 const MAX_FAILING_MS = 3 * DAY_MS;
 /** How long a stop waits for running deliveries. */
 const STOP_MS = 2 * SECOND_MS;
-/** The longest exchange, the waits for the database, and a difference between the clocks of instances. */
-const LEASE_MS = 30 * SECOND_MS;
 const GONE = 410;
 
 /** Webhooks that share places. An account has at most MAX_WEBHOOKS of them, a twentieth or less. */
@@ -45,11 +41,7 @@ class Lane {
   private readonly starts = new Semaphore(1);
   private waiting = 0;
 
-  constructor(
-    readonly isHindered: boolean,
-    private readonly places: number,
-    readonly longestPauseMs: number,
-  ) {}
+  constructor(private readonly places: number) {}
 
   /** The places, as many as begin before the next tick: a lease must not end in the queue. */
   get free(): number {
@@ -64,14 +56,23 @@ class Lane {
   }
 }
 
+/** The deliveries of a webhook, one after the other, by a connection that it keeps. */
+interface Turn {
+  readonly lane: Lane;
+  readonly leased: WebhookEntity;
+  readonly agent: Agent;
+  /** By `performance.now()`. No delivery begins later. */
+  readonly endsAt: number;
+}
+
 /** Delivers the events of the feed to the webhooks: each webhook by one instance at a time, and in order. */
 @Injectable()
 export class DeliveryWorker extends PeriodicWork {
   private readonly outcomes: Counter<'account' | 'outcome'>;
   private readonly statements = new Semaphore(MAX_STATEMENTS);
-  private readonly fast = new Lane(false, 40 * MAX_WEBHOOKS, LEASE_MS);
+  private readonly fast = new Lane(40 * MAX_WEBHOOKS);
   /** Of receivers that failed last or took long. */
-  private readonly hindered = new Lane(true, 20 * MAX_WEBHOOKS, MAX_PAUSE_MS);
+  private readonly hindered = new Lane(20 * MAX_WEBHOOKS);
   /** The newest event for which all webhooks were looked at, and when. */
   private known: { newest?: bigint | undefined; at: number } = { at: -Infinity };
 
@@ -135,81 +136,73 @@ export class DeliveryWorker extends PeriodicWork {
 
   /** Leases webhooks, as many as places are free. */
   private async begin(): Promise<void> {
-    const lanes = [this.fast, this.hindered];
-    const free = lanes.map((lane) => lane.free);
+    const free = [this.fast.free, this.hindered.free];
     const startedAt = performance.now();
     const isKnown = startedAt - this.known.at < LOOK_MS;
-    const { webhooks, newest } = await this.statements.run(() => {
-      const now = this.clock.now();
-      return this.webhooks.lease(
-        new Date(now),
-        new Date(now + LEASE_MS),
-        lanes.map(({ isHindered, longestPauseMs }, at) => {
-          return [isHindered, free[at] ?? 0, new Date(now + longestPauseMs + MAX_CLOCK_DIFFERENCE_MS)];
-        }),
-        [isKnown ? this.known.newest : undefined, new Date(now - LATELY_MS)],
-      );
-    });
-    const laneOf = ({ attempts, isSlow }: WebhookEntity) =>
-      attempts > 0 || isSlow ? this.hindered : this.fast;
+    const known = isKnown ? this.known.newest : undefined;
+    const { webhooks, newest } = await this.statements.run(() =>
+      this.webhooks.lease(this.now(), free, known),
+    );
     for (const webhook of webhooks) {
-      const lane = laneOf(webhook);
+      const lane = webhook.attempts > 0 || webhook.isSlow ? this.hindered : this.fast;
       const turn: Promise<void> = this.take(lane, webhook).finally(() => lane.turns.delete(turn));
       lane.turns.add(turn);
     }
     // Without a free place others may wait.
-    const isComplete = lanes.every(
-      (lane, at) => webhooks.filter((each) => laneOf(each) === lane).length < (free[at] ?? 0),
-    );
+    const isComplete = webhooks.length < Math.min(...free);
     this.known = { newest: isComplete ? newest : undefined, at: isKnown ? this.known.at : startedAt };
   }
 
-  private async take(lane: Lane, webhook: WebhookEntity): Promise<void> {
-    const agent = this.receivers.agentFor(webhook.url);
+  private async take(lane: Lane, leased: WebhookEntity): Promise<void> {
+    const agent = this.receivers.agentFor(leased.url);
     try {
-      await this.deliverSome(lane, webhook, agent);
+      await this.deliverSome({ lane, leased, agent, endsAt: performance.now() + TURN_MS }, leased.position);
     } catch (error) {
       // Another delivery begins when the lease ends.
       this.logger.warn(
-        `A delivery of the webhook ${webhook.id} is repeated: it cannot be sent or recorded. Cause: ${String(error)}`,
+        `A delivery of the webhook ${leased.id} is repeated: it cannot be sent or recorded. Cause: ${String(error)}`,
       );
     } finally {
       agent.destroy();
     }
   }
 
-  /** Delivers the next events for about `TURN_MS`. Then the webhook waits behind all others. */
-  private async deliverSome(lane: Lane, leased: WebhookEntity, agent: Agent): Promise<void> {
-    const { position } = leased;
-    const { events, last } = await this.statements.run(() => this.events.read(position, MAX_EVENTS, leased));
-    // The retention has removed them.
-    if (events.length === 0) await this.update(leased, { position: last, dueAt: this.now() });
-    const endsAt = performance.now() + TURN_MS;
-    let webhook: WebhookEntity | undefined = leased;
+  /** Delivers the next events. At the end of its turn the webhook waits behind all others. */
+  private async deliverSome(turn: Turn, position: bigint): Promise<void> {
+    const { lane, leased, agent, endsAt } = turn;
+    const { events, last } = await this.statements.run(() => this.events.read(position, BATCH_SIZE, leased));
+    // The retention has removed them, or the batch before had the last one.
+    if (events.length === 0) return this.giveBack(leased, { position: last });
     for (const [at, event] of events.entries()) {
       if (!this.isStopping) await lane.next();
-      if (this.isStopping || !canContinue(webhook, leased)) return this.giveBack(webhook);
+      // It may have changed while it waited.
+      const webhook = await this.statements.run(() => this.webhooks.findLeased(leased));
+      if (this.isStopping || !webhook || !canContinue(webhook, leased)) return this.giveBack(leased);
       const sentAt = performance.now();
       const outcome: Outcome = await this.eventSender.send(webhook, event, { agent });
       const isSlow = performance.now() - sentAt > SLOW_MS;
       if (outcome.isOwn) throw new Error(outcome.error);
       // A stop aborts the request.
       if (outcome.error !== undefined)
-        return this.isStopping ? this.giveBack(webhook) : this.recordFailure(webhook, outcome);
+        return this.isStopping ? this.giveBack(leased) : this.recordFailure(webhook, outcome);
       this.count(webhook, 'delivered');
-      const isLast = at + 1 === events.length;
-      const reached = isLast && at + 1 < MAX_EVENTS ? last : event.id;
+      const isLast = at + 1 === events.length && events.length < BATCH_SIZE;
       const isOver = isLast || isSlow || performance.now() > endsAt;
-      const current: WebhookEntity = webhook;
-      webhook = await this.statements.run(() =>
-        this.webhooks.advance(current, reached, this.now(), isSlow, isOver),
-      );
-      if (!webhook || isOver) return;
+      const now = this.now();
+      const delivered = { position: event.id, lastDeliveryAt: now, isSlow };
+      const recovered = { attempts: 0, failingSince: null, lastError: null };
+      const isRecorded = await this.update(leased, {
+        ...delivered,
+        ...recovered,
+        ...(isOver && { dueAt: now }),
+      });
+      if (!isRecorded || isOver) return;
     }
+    return this.deliverSome(turn, last);
   }
 
-  private async giveBack(webhook: WebhookEntity): Promise<void> {
-    await this.update(webhook, { dueAt: this.now() });
+  private async giveBack(webhook: WebhookEntity, values: WebhookValues = {}): Promise<void> {
+    await this.update(webhook, { ...values, dueAt: this.now() });
   }
 
   private update(webhook: WebhookEntity, values: WebhookValues): Promise<boolean> {

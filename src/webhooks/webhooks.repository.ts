@@ -5,6 +5,7 @@ import { nameOfEnabled } from '../accounts';
 import { NEWEST } from '../events';
 import { pages } from '../platform/database/lists';
 import { Sql } from '../platform/database/sql';
+import { HOUR_MS, MAX_CLOCK_DIFFERENCE_MS, SECOND_MS } from '../platform/runtime/time';
 import { MAX_WEBHOOKS, waitingSince, WebhookEntity } from './webhook.entity';
 
 export type ShownColumns = Omit<
@@ -29,25 +30,33 @@ const IS_HINDERED = '(attempts > 0 OR is_slow)';
 
 const IS_ENABLED = `disabled_at IS NULL AND (${nameOfEnabled('webhooks')}) IS NOT NULL`;
 
+/** The longest exchange, the waits for the database, and a difference between the clocks of instances. */
+const LEASE_MS = 30 * SECOND_MS;
+export const MAX_PAUSE_MS = 8 * HOUR_MS;
+
+const after = (ms: number) => `$1::timestamptz + interval '${ms} ms'`;
+
 /**
  * Leases webhooks that are due and have an event to deliver, longest since their last turn first. A time further ahead than
- * any lease or pause of the lane was written by a wrong clock. If the newest event is known, only webhooks that were due
- * lately are read: no other can have got an event.
+ * any lease or, after a failure, any pause was written by a wrong clock. If the newest event is known, only webhooks that
+ * were due lately are read: no other can have got an event.
  *
- * Always one row or more, with the newest event: without a webhook `id` is null.
+ * Always one row or more, with the newest event: without a webhook `id` is null. Parameters: the time, the places of
+ * webhooks that are not hindered and of those that are, and the known event.
  */
-export const lease = (columns: string) => `
+const lease = (columns: string) => `
   WITH log AS MATERIALIZED (SELECT coalesce(${NEWEST}, 0) AS newest),
   due AS (
-    UPDATE webhooks SET due_at = $2
-    FROM unnest($3::boolean[], $4::int[], $5::timestamptz[]) AS places (is_hindered, count, latest),
-      LATERAL (VALUES
-        ((SELECT CASE WHEN newest = $6 THEN $7 ELSE '-infinity'::timestamptz END FROM log), $1::timestamptz),
-        (places.latest, 'infinity')
+    UPDATE webhooks SET due_at = ${after(LEASE_MS)}
+    FROM (VALUES (false, $2::int), (true, $3)) AS places (is_hindered, count),
+      (VALUES
+        ((SELECT CASE WHEN newest = $4 THEN ${after(-MAX_CLOCK_DIFFERENCE_MS)} ELSE '-infinity' END FROM log), $1),
+        (${after(LEASE_MS + MAX_CLOCK_DIFFERENCE_MS)}, 'infinity')
       ) AS range (after, until),
       LATERAL (
         SELECT id FROM webhooks
         WHERE ${IS_HINDERED} = places.is_hindered AND due_at > range.after AND due_at <= range.until
+          AND (due_at <= $1 OR attempts = 0 OR due_at > ${after(MAX_PAUSE_MS + MAX_CLOCK_DIFFERENCE_MS)})
           AND ${IS_ENABLED} AND ${waitingSince('webhooks')} IS NOT NULL
         ORDER BY due_at LIMIT places.count FOR UPDATE SKIP LOCKED
       ) AS found
@@ -55,13 +64,7 @@ export const lease = (columns: string) => `
   )
   SELECT due.*, newest FROM log LEFT JOIN due ON true`;
 
-/** Records a delivery during a lease, which ends with the given time. */
-const advance = (columns: string) => `
-  UPDATE webhooks SET position = $3, due_at = $4, last_delivery_at = $5, is_slow = $6, attempts = 0,
-    failing_since = NULL, last_error = NULL
-  WHERE id = $1 AND due_at = $2 RETURNING ${columns}`;
-
-/** Webhooks with events to deliver, without those that their owner or the operator has disabled. */
+/** Counts the webhooks with events to deliver, without those that their owner or the operator has disabled. */
 const WAITING = `
   SELECT count(since)::int AS count, coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS seconds
   FROM (SELECT ${waitingSince('webhooks')} AS since FROM webhooks WHERE ${IS_ENABLED}) AS found`;
@@ -71,7 +74,7 @@ export type WebhookValues = Partial<Omit<WebhookEntity, 'account' | 'id'>>;
 @Injectable()
 export class WebhooksRepository {
   private readonly leaseText: string;
-  private readonly advanceText: string;
+  private readonly findText: string;
 
   constructor(
     private readonly sql: Sql,
@@ -83,7 +86,7 @@ export class WebhooksRepository {
     // A delivery needs no question for the time of the next event.
     const columns = shown.filter((column) => !column.endsWith('"waitingSince"')).join();
     this.leaseText = lease(columns);
-    this.advanceText = advance(columns);
+    this.findText = `SELECT ${columns} FROM webhooks WHERE id = $1 AND due_at = $2`;
   }
 
   /** Inserts a webhook whose first event is the next one. @returns undefined if the account has too many */
@@ -132,36 +135,18 @@ export class WebhooksRepository {
   /**
    * Leases webhooks that are due and have an event to deliver.
    *
-   * @param places of webhooks that are hindered or not: the most, and the latest time that a lease or pause may have
-   * @param known the newest event for which all were looked at, and since when others were due
+   * @param places for webhooks that are not hindered, and for those that are
+   * @param known the newest event for which all were looked at
    */
-  async lease(
-    now: Date,
-    end: Date,
-    places: readonly (readonly [isHindered: boolean, count: number, latest: Date])[],
-    known: readonly [newest: bigint | undefined, since: Date],
-  ) {
-    const columns = [0, 1, 2].map((at) => places.map((place) => place[at]));
-    const parameters = [now, end, ...columns, ...known];
-    const rows = await this.sql.rows<WebhookEntity & { newest: bigint }>(this.leaseText, parameters);
+  async lease(now: Date, places: readonly number[], known: bigint | undefined) {
+    type Found = WebhookEntity & { newest: bigint };
+    const rows = await this.sql.rows<Found>(this.leaseText, [now, ...places, known]);
     return { webhooks: rows.filter(({ id }) => id !== null), newest: rows[0]?.newest };
   }
 
-  /**
-   * Records a delivery.
-   *
-   * @param isOver ends the lease
-   * @returns the webhook as it is then; undefined if another lease has begun
-   */
-  async advance(
-    { id, dueAt }: WebhookEntity,
-    position: bigint,
-    at: Date,
-    isSlow: boolean,
-    isOver: boolean,
-  ): Promise<WebhookEntity | undefined> {
-    const parameters = [id, dueAt, position, isOver ? at : dueAt, at, isSlow];
-    return (await this.sql.rows<WebhookEntity>(this.advanceText, parameters))[0];
+  /** Returns a leased webhook as it is now; undefined if another lease has begun, or it was deleted. */
+  async findLeased({ id, dueAt }: WebhookEntity): Promise<WebhookEntity | undefined> {
+    return (await this.sql.rows<WebhookEntity>(this.findText, [id, dueAt]))[0];
   }
 
   /** Returns the number of webhooks with events to deliver, and the age of the oldest of these events in seconds. */

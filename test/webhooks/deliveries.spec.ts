@@ -3,7 +3,7 @@ import { WebhooksRepository } from '../../src/webhooks/webhooks.repository';
 import { readerFromNow } from '../events/support/feed';
 import { followDatabase } from '../support/clock';
 import { scrape, valueOf } from '../support/metrics';
-import { addPets, respondWith, startShop, verified } from './support/receivers';
+import { addPets, respondWith, startReceiver, startShop, verified } from './support/receivers';
 
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
@@ -199,6 +199,7 @@ describe('deliveries of a webhook', () => {
     expect(await waiting()).toEqual([first, first]);
     const count = jest.spyOn(WebhooksRepository.prototype, 'waiting');
     expect(await metric('s_waiting')).toBe(1);
+    expect(count).toHaveBeenCalledTimes(1);
     expect(await metric('_oldest_event_seconds')).toBeGreaterThan(0);
     const { id } = receiver.deliveries[0]!;
     receiver.respond = (response, delivery) =>
@@ -214,32 +215,67 @@ describe('deliveries of a webhook', () => {
     expect(await metric('s_waiting')).toBe(0);
   });
 
-  /** Makes events that wait, and delivers them. Time stands still: a turn, and a retry, have a second or two. */
-  const deliverMany = async (count: number) => {
-    const { app } = shop;
+  it.each([
+    [0, 'for all events', 1],
+    [900, 'for a turn of 2 s', 9],
+  ])('that take %i ms each share a connection %s', async (ms, _what, connections) => {
+    const { app, receiver } = shop;
     const { path } = await shop.create();
     await shop.update(path, { status: 'disabled' });
-    const names = Array.from({ length: count }, (_, at) => String(at));
+    const names = Array.from({ length: 25 }, (_, at) => String(at));
     await addPets(app, ...names);
-    jest.spyOn(performance, 'now').mockReturnValue(performance.now());
+    const begin = performance.now();
+    jest.spyOn(performance, 'now').mockImplementation(() => begin + receiver.deliveries.length * ms);
     await shop.update(path, { status: 'active' });
     await app.runDueWork();
-    return { names, state: await shop.state(path) };
-  };
+    expect([receiver.seen(), receiver.connections()]).toEqual([names, connections]);
+  });
 
-  it('share a connection during a turn, which ends after 20 events', async () => {
-    const { names } = await deliverMany(25);
-    expect([shop.receiver.seen(), shop.receiver.connections()]).toEqual([names, 2]);
+  it('use a new connection if the receiver has closed the kept one', async () => {
+    const { app, receiver } = shop;
+    const used = new Set<unknown>();
+    receiver.respond = (response) => {
+      if (used.has(response.socket)) return response.destroy();
+      used.add(response.socket);
+      return response.end();
+    };
+    const { path } = await shop.create();
+    await addPets(app, 'a', 'b');
+    await app.runDueWork();
+    expect([receiver.seen(), receiver.connections()]).toEqual([['a', 'b', 'b'], 2]);
+    expect(await shop.state(path)).toMatchObject({ status: 'active', lastError: null, waitingSince: null });
+  });
+
+  it('are not sent to the URL that a webhook had before they begin', async () => {
+    const { app, receiver } = shop;
+    const other = await startReceiver();
+    const { path } = await shop.create();
+    await addPets(app, 'a');
+    jest.spyOn(EventsRepository.prototype, 'read').mockImplementationOnce(async function (
+      this: EventsRepository,
+      ...parameters
+    ) {
+      await shop.update(path, { url: other.url });
+      return this.read(...parameters);
+    });
+    await app.runDueWork();
+    await other.close();
+    expect([receiver.connections(), other.seen()]).toEqual([0, ['a']]);
   });
 
   it.each([
-    ['a lease that no instance can have', 0, HOUR],
-    ['a pause that is longer than any', 3, 9 * HOUR],
-  ])('are due after %s', async (_what, attempts, seconds) => {
+    ['a lease that no instance can have', 0, false, HOUR],
+    ['such a lease of a slow webhook', 0, true, HOUR],
+    ['a pause that is longer than any', 3, false, 9 * HOUR],
+  ])('are due after %s', async (_what, attempts, isSlow, seconds) => {
     const { app, receiver } = shop;
     const { path } = await shop.create();
     const due = new Date(app.clock.now() + seconds * 1_000);
-    await app.database.query('UPDATE webhooks SET attempts = $1, due_at = $2', [attempts, due]);
+    await app.database.query('UPDATE webhooks SET attempts = $1, is_slow = $2, due_at = $3', [
+      attempts,
+      isSlow,
+      due,
+    ]);
     await addPets(app, 'a');
     await app.runDueWork();
     expect((await shop.state(path)).lastDeliveryAt).not.toBeNull();
