@@ -231,21 +231,6 @@ describe('deliveries of a webhook', () => {
     expect([receiver.seen(), receiver.connections()]).toEqual([names, connections]);
   });
 
-  it('use a new connection if the receiver has closed the kept one', async () => {
-    const { app, receiver } = shop;
-    const used = new Set<unknown>();
-    receiver.respond = (response) => {
-      if (used.has(response.socket)) return response.destroy();
-      used.add(response.socket);
-      return response.end();
-    };
-    const { path } = await shop.create();
-    await addPets(app, 'a', 'b');
-    await app.runDueWork();
-    expect([receiver.seen(), receiver.connections()]).toEqual([['a', 'b', 'b'], 2]);
-    expect(await shop.state(path)).toMatchObject({ status: 'active', lastError: null, waitingSince: null });
-  });
-
   it('are not sent to the URL that a webhook had before they begin', async () => {
     const { app, receiver } = shop;
     const other = await startReceiver();

@@ -108,6 +108,21 @@ describe('a receiver decides by its response', () => {
     expect(shop.receiver.deliveries).toHaveLength(1);
   });
 
+  it('a kept connection that the receiver has closed is replaced, and the event sent again', async () => {
+    const { app, receiver } = shop;
+    const used = new Set<unknown>();
+    receiver.respond = (response) => {
+      if (used.has(response.socket)) return response.destroy();
+      used.add(response.socket);
+      return response.end();
+    };
+    const { path } = await shop.create();
+    await addPets(app, 'a', 'b');
+    await app.runDueWork();
+    expect([receiver.seen(), receiver.connections()]).toEqual([['a', 'b', 'b'], 2]);
+    expect(await shop.state(path)).toMatchObject({ status: 'active', lastError: null, waitingSince: null });
+  });
+
   it('a body that does not end within 10 s is a failure', async () => {
     const { app, receiver } = shop;
     receiver.respond = (response) => response.writeHead(200).write('a');
