@@ -224,6 +224,15 @@ describe('few buffers are read', () => {
       await expectFew(each, [encodeURI(each[0])]);
     });
 
+    it('for a page of a word that every animal has, next to it', async () => {
+      await app.database.query(
+        "INSERT INTO pets (name, category_id, status) SELECT 'Rex' || repeat(' the Dog', 30), n, 'sold' FROM generate_series(1, 30000) AS n",
+      );
+      await app.database.administer('VACUUM ANALYZE pets');
+      const { buffers } = await readBy(() => get('/v1/pets?q=dog&sort=-id'));
+      expect(buffers).toBeLessThanOrEqual(600);
+    });
+
     it.each([
       ['whose events are all delivered', 'attempts = 0', 500],
       ['that pause after a failure', 'attempts = 1, due_at = $1', 60],

@@ -65,7 +65,7 @@ const COLLATION = `
  * The planner does not see into a STRICT function with CASE, so its COST says that a scan of all names is slow.
  */
 const WORDS = (collation: string) => `
-  CREATE FUNCTION pet_words(name text) RETURNS text LANGUAGE sql IMMUTABLE STRICT COST 100 RETURN
+  CREATE FUNCTION pet_words(name text) RETURNS text LANGUAGE sql IMMUTABLE STRICT COST 1000 RETURN
     btrim(CASE WHEN octet_length(name) = char_length(name)
       THEN regexp_replace(lower(name COLLATE "C"), '[^a-z0-9]+', ' ', 'g') COLLATE "C"
       ELSE regexp_replace(

@@ -19,6 +19,9 @@ interface Listed {
 
 const MAX_ROWS = MAX_ITEMS + 1;
 
+/** A page of a condition that many rows meet is full after these, and the others are not read. */
+const NEAR_ROWS = 10_000;
+
 /** How the statements of a direction differ. An index on two or more columns before `id` has NULLS FIRST. */
 export const ORDERS = {
   ascending: { from: '>=', to: '<=', order: 'ASC', nulls: 'NULLS FIRST' },
@@ -34,7 +37,7 @@ export function pageStatement(
   direction: Direction,
 ): Omit<Statement, 'read'> {
   const { table, columns } = list;
-  const { from, order } = ORDERS[direction];
+  const { from, to, order } = ORDERS[direction];
   const end = `ORDER BY id ${order} LIMIT $2`;
   const start = `id ${from} $1::bigint`;
   const has = (wanted: Condition['kind']) => given.some(({ kind }) => kind === wanted);
@@ -45,12 +48,23 @@ export function pageStatement(
     const found = `(SELECT * FROM ${table} WHERE ${ids} AND ${start} OFFSET 0) AS found`;
     return { isPipelined: true, text: `SELECT ${columns} FROM ${found} WHERE ${others} ${end}` };
   }
-  if (has('match') || has('rare')) {
-    const rows = `${table} WHERE ${allOf(given)} AND ${start}`;
-    // OFFSET 0: all rows that match are read before they are sorted. Otherwise the planner may walk over others by id.
-    const found = has('match') ? `(SELECT * FROM ${rows} OFFSET 0) AS found` : rows;
-    return { isPlannedAnew: true, text: `SELECT ${columns} FROM ${found} ${end}` };
+  if (has('match')) {
+    // OFFSET 0: the planner must not walk over all rows by id.
+    const pageOf = (rows: string) =>
+      `SELECT * FROM (SELECT * FROM ${table} WHERE ${allOf(given)} AND ${start} AND ${rows} OFFSET 0) AS found ${end}`;
+    const isNear = `id ${to} (SELECT id FROM ${table} WHERE ${start} ORDER BY id ${order} OFFSET ${NEAR_ROWS} LIMIT 1)`;
+    const isFull = '(SELECT count(*) = $2 FROM near)';
+    const page = `SELECT * FROM near WHERE ${isFull} UNION ALL (${pageOf(`NOT ${isFull}`)})`;
+    return {
+      isPlannedAnew: true,
+      text: `WITH near AS (${pageOf(isNear)}) SELECT ${columns} FROM (${page}) AS page ${end}`,
+    };
   }
+  if (has('rare'))
+    return {
+      isPlannedAnew: true,
+      text: `SELECT ${columns} FROM ${table} WHERE ${allOf(given)} AND ${start} ${end}`,
+    };
   const orderBy = orderOf([...given.map(({ column }) => column), 'id'], direction);
   const parts = combinationsOf(given).map((some) => {
     const [range, ...others] = rangeOf(some, direction);
