@@ -10,17 +10,15 @@ import {
   TEMPLATE_DATABASE,
   urlOfDatabase,
 } from './database-urls';
-import { once } from './once';
 import { schemaConfig } from './schema-config';
 
 /** Identifies the template among the advisory locks of the server. */
 const TEMPLATE_LOCK = 4_711;
 
-/** Set in a spec file that knows that the template exists. */
-const READY_VARIABLE = 'ANIMAL_STORE_TEST_TEMPLATE_READY';
-
 declare global {
   var adminsOfWorker: Map<string, Promise<Client>> | undefined;
+  /** The server that has the template. */
+  var templateOfWorker: string | undefined;
 }
 
 /** Returns false if the service connects through a PgBouncer without prepared statements. */
@@ -58,13 +56,17 @@ export async function createDatabase(
   // A spec may terminate this session on purpose.
   client.on('error', () => undefined);
   await client.connect();
+  let admin: Promise<Client> | undefined;
   return {
     url: urlOfDatabase(process.env[POOLER_URL_VARIABLE] ?? serviceUrl(adminUrl), name),
     directUrl,
     query: async <Row extends QueryResultRow>(text: string, parameters: unknown[] = []) =>
       (await client.query<Row>(text, parameters)).rows,
     truncate: (tables) => truncate(client, tables),
-    administer: async (text) => void (await once(urlOfDatabase(adminUrl, name), text)),
+    administer: async (text) => {
+      admin ??= connectAdmin(urlOfDatabase(adminUrl, name), () => (admin = undefined));
+      await (await admin).query(text);
+    },
     drop: async () => {
       await client.end().catch(() => undefined);
       await asAdmin(adminUrl, `DROP DATABASE ${name} WITH (FORCE)`);
@@ -85,9 +87,9 @@ function ownership(): string {
   return role === undefined ? '' : `OWNER ${role}`;
 }
 
-/** Ends the sessions of this database, except that of the spec and autovacuum, which the service's role may not end. */
+/** Ends the sessions of the service's role in this database, except that of the spec. */
 export const END_OTHER_SESSIONS = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-  WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`;
+  WHERE datname = current_database() AND pid <> pg_backend_pid() AND usename = current_user`;
 
 /** Connects to the server, outside every database under test. */
 export async function connectAdmin(
@@ -112,9 +114,8 @@ async function asAdmin(url: string, statement: string): Promise<void> {
 
 /** Creates the migrated database that specs clone, unless it exists. The global set-up cannot import the service. */
 async function ensureTemplate(adminUrl: string): Promise<void> {
-  if (process.env[READY_VARIABLE] === adminUrl) return;
-  const client = new Client({ connectionString: adminUrl });
-  await client.connect();
+  if (globalThis.templateOfWorker === adminUrl) return;
+  const client = await connectAdmin(adminUrl);
   try {
     await client.query('SELECT pg_advisory_lock($1)', [TEMPLATE_LOCK]);
     const found = await client.query('SELECT FROM pg_database WHERE datname = $1', [TEMPLATE_DATABASE]);
@@ -125,5 +126,5 @@ async function ensureTemplate(adminUrl: string): Promise<void> {
   } finally {
     await client.end();
   }
-  process.env[READY_VARIABLE] = adminUrl;
+  globalThis.templateOfWorker = adminUrl;
 }
