@@ -1,48 +1,35 @@
-import { isUtf8 } from 'node:buffer';
 import { createReadStream, fstatSync, statSync } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+import { CsvError, parse } from 'csv-parse';
 import { NewPet } from '../pets';
 import { ApiError } from '../platform/errors/api-error';
 import { validationFailed } from '../platform/errors/platform.errors';
 import { UserError } from '../platform/errors/user-error';
+import { QuickDto } from '../platform/validation/declare-field';
 import { Int64 } from '../platform/validation/fields';
 import { MAX_INT64 } from '../platform/validation/int64';
-import { QuickDto, validatedFields } from '../platform/validation/declare-field';
 import { ApiValidationPipe } from '../platform/validation/validation.pipe';
-import { parseJson } from '../server/http/json-body.guard';
+import { parseJson, parseNumber } from '../server/http/json-body.guard';
 
 export const PET_FORMATS = ['csv', 'jsonl'] as const;
 export type PetFormat = (typeof PET_FORMATS)[number];
 
-const MAX_LINE_BYTES = 65_536;
-const MAX_NAMED_LINES = 20;
-
-/** A line before the columns: Excel adds a separator, PowerShell 5 a type. */
-const PREAMBLE = /^(?:sep=.|#TYPE .*)$/i;
-
 /** Stands in place of a path. */
 export const STANDARD_INPUT = 'standard input';
 
-const UTF_16 = 'UTF-16: save it as UTF-8';
-const WORKBOOK = 'a workbook or an archive: save it as CSV';
-/** The first bytes of files that are neither CSV nor JSON lines. */
-const FOREIGN = [
-  ['\xff\xfe', UTF_16],
-  ['\xfe\xff', UTF_16],
-  ['\x1f\x8b', 'compressed: unpack it'],
-  ['PK\x03', WORKBOOK],
-  ['\xd0\xcf\x11', WORKBOOK],
-] as const;
+const MAX_LINE_BYTES = 65_536;
+const MAX_NAMED_LINES = 20;
 
-/** Values of CSV (RFC 4180) before the last one of a record, a record, and a line. Both also end with the text. */
-const VALUES = String.raw`(?:(?:"[^"]*(?:""[^"]*)*"|[^",;\t\r\n]*)[,;\t])*`;
-const RECORD = String.raw`${VALUES}(?:"[^"]*(?:""[^"]*)*"|[^",;\t\r\n]*)(?:\r\n?|\n|$)`;
-const LINE = String.raw`[^\r\n]*(?:\r\n?|\n|$)`;
-
-/** Finds a record, or one whose last quote is open at the end of the text. */
-const OPEN_RECORD = new RegExp(`${RECORD}|${VALUES}"[^"]*(?:""[^"]*)*$|${LINE}`, 'y');
-/** Finds a record. A quote that is closed nowhere belongs to its line only. */
-const CLOSED_RECORD = new RegExp(`${RECORD}|${LINE}`, 'y');
-const JSON_LINE = new RegExp(LINE, 'y');
+/** The columns of CSV by their names without spaces, underscores and capitals. Others are ignored. */
+const COLUMNS = new Map([
+  ['id', 'id'],
+  ['name', 'name'],
+  ['categoryid', 'categoryId'],
+  ['status', 'status'],
+]);
+const INTEGERS = new Set(['id', 'categoryId']);
+/** A number of JSON. Other programs write integers as `3.0` and `1e+05`. */
+const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i;
 
 @QuickDto()
 class ExportedPet extends NewPet {
@@ -50,18 +37,26 @@ class ExportedPet extends NewPet {
   readonly id?: bigint;
 }
 
-/** A file with an animal on each line. It is read once, in parts. The lines are counted while it is read. */
+/** An animal, or its JSON, and the line of the file on which it ends. */
+type Line = readonly [number: number, pet: string | object];
+
+interface CsvRecord {
+  readonly record: Readonly<Record<string, string>>;
+  readonly info: { readonly lines: number; readonly error?: CsvError };
+}
+
+/** A file with an animal on each line, as CSV (RFC 4180) or JSON lines. The lines are counted while it is read. */
 export class PetFile {
   animals = 0;
   badLines = 0;
   /** The first bad lines, each with its number. */
   readonly problems: { readonly line: number; readonly problems: readonly string[] }[] = [];
+  /** The animals before the first bad line as rows of COPY. */
+  rows = '';
   /** True if the animals keep their ids. Known after the first animal. */
   hasIds: boolean | undefined;
   lastId: bigint | undefined;
-  /** The first line of CSV, and the pattern of its values. */
-  private columns: readonly string[] | undefined;
-  private value = patternOf(',');
+  private hasColumns = false;
   private readonly pipe = new ApiValidationPipe();
 
   constructor(
@@ -70,86 +65,112 @@ export class PetFile {
     private readonly onProgress: (share: number) => void,
   ) {}
 
-  /** Returns the animals before the first bad line as rows of COPY, several at a time. @throws UserError */
-  async *rows(): AsyncGenerator<string> {
+  /** Reads the file once. @throws UserError if it is not such a file */
+  async read(): Promise<void> {
+    const lines = this.format === 'csv' ? this.csvLines() : this.jsonLines();
+    for await (const [line, pet] of lines) await this.addPet(line, pet);
+  }
+
+  /** Reads the text in parts. A mark of its encoding at the beginning goes. */
+  private async *text(): AsyncGenerator<string> {
     // A socket, or the pipe of another user, cannot be opened again by the name /dev/stdin.
     const isPath = this.path !== STANDARD_INPUT;
     const stats = isPath ? statSync(this.path) : fstatSync(0);
     if (stats.isDirectory()) throw new UserError(`${this.path} is a folder: name a file.`);
     const file = isPath ? createReadStream(this.path) : process.stdin;
-    // Latin-1 keeps every byte.
-    file.setEncoding('latin1');
-    let line = 1;
-    let rest = '';
-    const rowsOf = async (text: string, isLast: boolean): Promise<string> => {
-      let rows = '';
-      rest = text;
-      while (rest !== '') {
-        const record = this.recordIn(rest, isLast);
-        if (record === undefined) break;
-        rows += await this.rowOf(Buffer.from(record.replace(/[\r\n]+$/, ''), 'latin1'), line);
-        line += record.match(/\r\n?|\n/g)?.length ?? 0;
-        rest = rest.slice(record.length);
+    const decoder = new TextDecoder('utf-8', { fatal: true });
+    const decode = (part?: Buffer): string => {
+      try {
+        return decoder.decode(part, { stream: part !== undefined });
+      } catch {
+        throw new UserError(`${this.path} is not text in UTF-8: save it as such (in Excel as CSV UTF-8).`);
       }
-      return this.badLines > 0 ? '' : rows;
     };
-    let isFirst = true;
-    for await (const part of file as AsyncIterable<string>) {
-      if (isFirst) this.requireText(part);
-      const rows = await rowsOf(isFirst ? part.replace(/^\xef\xbb\xbf/, '') : rest + part, false);
-      isFirst = false;
-      if (rows !== '') yield rows;
-      if (rest.length > MAX_LINE_BYTES)
-        throw new UserError(`Line ${line} of ${this.path} is longer than ${MAX_LINE_BYTES} bytes.`);
+    for await (const part of file as AsyncIterable<Buffer>) {
+      yield decode(part);
       // A pipe has no size.
       this.onProgress(Math.min(file.bytesRead / stats.size, 1));
     }
-    yield await rowsOf(rest, true);
-    if (this.format === 'csv' && !this.columns) await this.rowOf(Buffer.alloc(0), line);
+    yield decode();
   }
 
-  /** @throws UserError for another kind of file. UTF-16 may lack its mark. */
-  private requireText(part: string): void {
-    const [, known] = FOREIGN.find(([bytes]) => part.startsWith(bytes)) ?? [];
-    const kind = part.slice(0, 2).includes('\0') ? UTF_16 : known;
-    if (kind !== undefined) throw new UserError(`${this.path} is ${kind}.`);
+  private async *jsonLines(): AsyncGenerator<Line> {
+    let [number, rest] = [0, ''];
+    for await (const part of this.text()) {
+      const lines = (rest + part).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) yield [(number += 1), line];
+      if (rest.length > MAX_LINE_BYTES)
+        throw new UserError(`Line ${number + 1} of ${this.path} is longer than ${MAX_LINE_BYTES} bytes.`);
+    }
+    yield [number + 1, rest];
   }
 
-  /** Returns the record at the beginning of a text; undefined if the next part of the file may continue it. */
-  private recordIn(text: string, isLast: boolean): string | undefined {
-    const isCsv = this.format === 'csv';
-    const found = first(isCsv ? OPEN_RECORD : JSON_LINE, text);
-    if (found.length < text.length) return found;
-    if (!isLast && found.length <= MAX_LINE_BYTES) return undefined;
-    const closed = first(isCsv ? CLOSED_RECORD : JSON_LINE, text);
-    return closed.length < text.length || isLast ? closed : undefined;
-  }
-
-  /** Returns the row of a line; an empty text for a bad line and one without an animal. */
-  private async rowOf(line: Buffer, lineNumber: number): Promise<string> {
+  private async *csvLines(): AsyncGenerator<Line> {
+    const text = this.text();
+    const { value: first = '' } = await text.next();
+    const parser = parse({
+      columns: (names: string[]) => this.columnsOf(names),
+      delimiter: separatorOf(first),
+      info: true,
+      max_record_size: MAX_LINE_BYTES,
+      relax_column_count: true,
+      skip_records_with_empty_values: true,
+    });
+    const parts = async function* () {
+      yield first;
+      yield* text;
+    };
+    const reading = pipeline(parts, parser);
     try {
-      const isCsv = this.format === 'csv';
-      const given = isCsv ? this.csvIn(line) : jsonIn(line);
-      if (given === undefined) return '';
-      // CSV has only texts, as a query has.
-      const type = isCsv ? 'query' : 'body';
-      const read = await this.pipe.transform(given, { type, metatype: ExportedPet });
+      for await (const { record, info } of parser as AsyncIterable<CsvRecord>) {
+        if (info.error) this.addProblem(info.lines, [info.error.message]);
+        else yield [info.lines, petOf(record)];
+      }
+      await reading;
+    } catch (error) {
+      await reading.catch(() => undefined);
+      throw error instanceof CsvError ? new UserError(`${this.path}: ${error.message}.`) : error;
+    }
+    if (!this.hasColumns) this.columnsOf([]);
+  }
+
+  /** Returns the column of an animal for each name of the first line. */
+  private columnsOf(names: readonly string[]): (string | false)[] {
+    const columns = names.map((name) => COLUMNS.get(name.toLowerCase().replaceAll(/[ _]/g, '')) ?? false);
+    const twice = columns.find((column, at) => column !== false && columns.indexOf(column) < at);
+    if (twice !== undefined) throw new UserError(`${this.path} has the column ${String(twice)} twice.`);
+    if (!columns.includes('name') || !columns.includes('categoryId'))
+      throw new UserError(
+        `The first line of ${this.path} must name the columns, such as name,categoryId,status.`,
+      );
+    this.hasColumns = true;
+    return columns;
+  }
+
+  private async addPet(line: number, found: string | object): Promise<void> {
+    if (typeof found === 'string' && found.trim() === '') return;
+    try {
+      const given = typeof found === 'string' ? parseJson(Buffer.from(found)) : found;
+      const read = await this.pipe.transform(given, { type: 'body', metatype: ExportedPet });
       // The pipe has made it.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
       const pet = read as ExportedPet;
       const id = this.idOf(pet);
       this.animals += 1;
       // A valid name has no tab and no line break.
-      return `${id}${pet.name.replaceAll('\\', '\\\\')}\t${pet.categoryId}\t${pet.status}\n`;
+      const row = `${id}${pet.name.replaceAll('\\', '\\\\')}\t${pet.categoryId}\t${pet.status}\n`;
+      if (this.badLines === 0) this.rows += row;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       const problems = error.mistakes.map((mistake) => mistake.replace(/^The body/, 'the line'));
-      if (this.format === 'csv' && !this.columns)
-        throw new UserError(`Line ${lineNumber} of ${this.path}: ${problems.join('; ')}.`);
-      this.badLines += 1;
-      if (this.problems.length < MAX_NAMED_LINES) this.problems.push({ line: lineNumber, problems });
-      return '';
+      this.addProblem(line, problems);
     }
+  }
+
+  private addProblem(line: number, problems: readonly string[]): void {
+    this.badLines += 1;
+    if (this.problems.length < MAX_NAMED_LINES) this.problems.push({ line, problems });
   }
 
   /** Returns the first column of a row. @throws ApiError unless all animals have ids, which ascend, or none has one */
@@ -163,56 +184,22 @@ export class PetFile {
     this.lastId = id;
     return `${id}\t`;
   }
+}
 
-  /** Reads a record of CSV. A value of an animal has no line break; one of another column may have. */
-  private csvIn(record: Buffer): Readonly<Record<string, string>> | undefined {
-    const { columns } = this;
-    if (!columns) return this.readColumns(record);
-    const values = csvValues(record, this.value);
-    if (values.join('') === '') return undefined;
-    if (values.length !== columns.length)
-      throw badLine(`the line has ${values.length} values for ${columns.length} columns`);
-    const members = columns.map((name, at) => [name, values[at] ?? ''] as const);
-    return Object.fromEntries(members.filter(([, value]) => value !== ''));
+/** In many countries spreadsheets separate by semicolons. */
+function separatorOf(text: string): string {
+  const [line = ''] = text.split(/[\r\n]/, 1);
+  return line.includes(',') ? ',' : (/[;\t]/.exec(line)?.[0] ?? ',');
+}
+
+/** CSV has only texts. An empty one stands for a member that is missing. */
+function petOf(record: CsvRecord['record']): object {
+  const pet: Record<string, unknown> = {};
+  for (const [name, text] of Object.entries(record)) {
+    const isNumber = INTEGERS.has(name) && NUMBER.test(text);
+    if (text !== '') pet[name] = isNumber ? parseNumber(text) : text;
   }
-
-  /** Reads the names of the columns. In many countries spreadsheets separate by semicolons. */
-  private readColumns(record: Buffer): undefined {
-    const line = record.toString('latin1');
-    if (PREAMBLE.test(line)) return;
-    if (!line.includes(',')) this.value = patternOf(/[;\t]/.exec(line)?.[0] ?? ',');
-    const names = csvValues(record, this.value);
-    const twice = validatedFields(ExportedPet).find((name) => names.indexOf(name) < names.lastIndexOf(name));
-    if (twice !== undefined) throw badLine(`the column ${twice} is named twice`);
-    if (!names.includes('name') || !names.includes('categoryId'))
-      throw badLine('the first line must name the columns, such as name,categoryId,status');
-    this.columns = names;
-  }
-}
-
-/** Returns what a sticky pattern finds at the beginning of a text. */
-function first(pattern: RegExp, text: string): string {
-  pattern.lastIndex = 0;
-  return pattern.exec(text)?.[0] ?? '';
-}
-
-function jsonIn(line: Buffer): unknown {
-  return line.toString('latin1').trim() === '' ? undefined : parseJson(line);
-}
-
-/** Returns the pattern of a value and what ends it. */
-function patternOf(separator: string): RegExp {
-  return new RegExp(`(?:"([^"]*(?:""[^"]*)*)"|([^"${separator}]*))(${separator}|$)`, 'gy');
-}
-
-function csvValues(record: Buffer, value: RegExp): string[] {
-  if (!isUtf8(record))
-    throw badLine('the line is not valid UTF-8: save the file in UTF-8 (in Excel as CSV UTF-8)');
-  const found = [...record.toString().matchAll(value)];
-  // After the end of the record the pattern also finds an empty value.
-  const values = found.slice(0, found.findIndex(([, , , end]) => end === '') + 1);
-  if (values.length === 0) throw badLine('a quote is at a wrong place, or not closed');
-  return values.map(([, quoted, plain = '']) => quoted?.replaceAll('""', '"') ?? plain);
+  return pet;
 }
 
 function badLine(mistake: string): ApiError {

@@ -1,7 +1,3 @@
-import { randomUUID } from 'node:crypto';
-import { type FileHandle, open, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
@@ -10,7 +6,7 @@ import { recordAudit } from '../platform/database/audit';
 import { countLines } from './backup/backup-database';
 import { openConnection } from '../platform/database/data-source';
 import { WITHOUT_TIMEOUTS } from '../platform/database/migrate';
-import { codeOf, UserError } from '../platform/errors/user-error';
+import { UserError } from '../platform/errors/user-error';
 import type { PetFile, PetFormat } from './pet-file';
 
 const EXPORT: Readonly<Record<PetFormat, (pets: string) => string>> = {
@@ -19,6 +15,9 @@ const EXPORT: Readonly<Record<PetFormat, (pets: string) => string>> = {
   jsonl: (pets) =>
     `COPY (SELECT row_to_json(pet) FROM (${pets}) AS pet) TO STDOUT (FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')`,
 };
+
+/** Characters of a message of COPY. */
+const PART_LENGTH = 65_536;
 
 /** The next id follows the last animal. The sequence of ids begins at 1. */
 const CONTINUE_IDS = `SELECT setval(pg_get_serial_sequence('pets', 'id'), $1::bigint) WHERE $1::bigint > 0`;
@@ -73,50 +72,17 @@ export async function importPets(
   isDryRun: boolean,
   onProgress: (share: number) => void,
 ): Promise<boolean> {
-  const rows = rowsOf(databaseUrl, file);
-  if (isDryRun) {
-    for await (const _ of rows);
-    return file.badLines === 0;
-  }
-  const { target, source } = await openUnnamedFile();
-  try {
-    await pipeline(rows, target.createWriteStream()).catch(rejectWrite);
-    if (file.badLines > 0) return false;
-    await inOwnTransaction(databaseUrl, (client) => copyPets(client, file, source, onProgress));
-    return true;
-  } finally {
-    await target.close();
-    await source.close();
-  }
-}
-
-/** Opens a temporary file that ends with the process. Streams of the handles close them. */
-async function openUnnamedFile() {
-  const path = join(tmpdir(), `animal-store-${randomUUID()}`);
-  const target = await open(path, 'wx', 0o600).catch((error: Error) =>
-    rejectWrite(Object.assign(error, { syscall: 'write' })),
-  );
-  const source = await open(path);
-  await rm(path);
-  return { target, source };
-}
-
-/** Explains an error of the temporary file; rethrows any error of the input. */
-function rejectWrite(error: NodeJS.ErrnoException): never {
-  if (error.syscall !== 'write') throw error;
-  throw new UserError(
-    `The temporary folder ${tmpdir()} cannot be written (${codeOf(error)}): set TMPDIR to one with enough space.`,
-  );
-}
-
-/** Returns the rows of a file. @throws UserError after its first id if the store has animals */
-async function* rowsOf(databaseUrl: string, file: PetFile): AsyncGenerator<string> {
-  let isChecked = false;
-  for await (const rows of file.rows()) {
-    if (file.hasIds && !isChecked) await inOwnTransaction(databaseUrl, requireNoPets);
-    isChecked = file.hasIds === true;
-    yield rows;
-  }
+  await file.read();
+  if (file.badLines > 0) return false;
+  await inOwnTransaction(databaseUrl, async (client) => {
+    if (file.hasIds) {
+      // A running service could use one of the ids meanwhile.
+      if (!isDryRun) await client.query('LOCK TABLE pets IN SHARE ROW EXCLUSIVE MODE');
+      await requireNoPets(client);
+    }
+    if (!isDryRun) await copyPets(client, file, onProgress);
+  });
+  return true;
 }
 
 async function requireNoPets(client: Client): Promise<void> {
@@ -129,19 +95,16 @@ async function requireNoPets(client: Client): Promise<void> {
 
 async function copyPets(
   client: Client,
-  { animals, hasIds, lastId }: PetFile,
-  source: FileHandle,
+  { animals, hasIds, lastId, rows }: PetFile,
   onProgress: (share: number) => void,
 ): Promise<void> {
-  if (hasIds) {
-    // A running service could use one of the ids meanwhile.
-    await client.query('LOCK TABLE pets IN SHARE ROW EXCLUSIVE MODE');
-    await requireNoPets(client);
-  }
-  const { size } = await source.stat();
-  const parts = source.createReadStream();
-  parts.on('data', () => onProgress(parts.bytesRead / size));
   const columns = `${hasIds ? 'id, ' : ''}${NEW_PET_COLUMNS}`;
+  const parts = function* () {
+    for (let at = 0; at < rows.length; at += PART_LENGTH) {
+      onProgress(at / rows.length);
+      yield rows.slice(at, at + PART_LENGTH);
+    }
+  };
   await pipeline(parts, client.query(copyFrom(`COPY pets (${columns}) FROM STDIN`)));
   if (hasIds) await client.query(CONTINUE_IDS, [lastId]);
   // Without it the planner uses the old statistics until autovacuum runs.

@@ -10,6 +10,7 @@ import { withProgressBar } from './progress-bar';
 
 interface Options {
   readonly format?: PetFormat;
+  readonly bom?: true;
   readonly force?: true;
   readonly json?: true;
   readonly dryRun?: true;
@@ -20,16 +21,21 @@ export function addPetsCommands(pets: OutputCommand, context: CommandContext): v
     .command('export [file]')
     .description('write animals to a file or to standard output; the service may run')
     .addOption(formatOption('default: by the ending of the file, else jsonl'))
+    .option('--bom', 'begin with a byte-order mark, so that Excel reads UTF-8')
     .option('--force', 'replace an existing file')
-    .prints(async (name: string | undefined, { json, force, ...options }: Options, command: Command) => {
+    .prints(async (name: string | undefined, { json, force, bom, ...options }: Options, command: Command) => {
       const format = formatOf(name, options) ?? 'jsonl';
       const file = name === undefined || name === '-' ? undefined : resolve(name);
       if (file === undefined && json) command.error('error: --json needs a file for the animals.');
       if (file !== undefined) rejectExisting(file, force === true);
+      const marked = async function* (text: AsyncIterable<Buffer>) {
+        if (bom) yield '\uFEFF';
+        yield* text;
+      };
       const write = (text: AsyncIterable<Buffer>): Promise<unknown> =>
         file === undefined
-          ? pipeline(text, process.stdout, { end: false })
-          : writeWholeFile(file, (target) => pipeline(text, target));
+          ? pipeline(marked(text), process.stdout, { end: false })
+          : writeWholeFile(file, (target) => pipeline(marked(text), target));
       // On a terminal the bar would be between the animals.
       const isBar = file !== undefined || !process.stdout.isTTY;
       const animals = await context.withSchema(({ databaseUrl }) =>

@@ -104,7 +104,13 @@ describe('pets export and pets import', () => {
     expect(jsonl).toMatchObject({ status: 0, all: lines.join('') });
     const csv = await pets(['export', '--format', 'csv']);
     const records = NAMES.map(([, text], at) => `${at + 1},${text},-9223372036854775808,sold\n`);
-    expect(csv).toMatchObject({ status: 0, all: `id,name,categoryId,status\n${records.join('')}` });
+    const text = `id,name,categoryId,status\n${records.join('')}`;
+    expect(csv).toMatchObject({ status: 0, all: text });
+    // Excel reads a file without the mark in the encoding of its country.
+    expect(await pets(['export', '--format=csv', '--bom'])).toMatchObject({
+      status: 0,
+      all: `\uFEFF${text}`,
+    });
   });
 
   it('exports to a new file only, unless --force is given; --json needs a file', async () => {
@@ -161,17 +167,6 @@ describe('pets export and pets import', () => {
     expect(await database.query(transactions)).toEqual([]);
     await writer.close();
     expect(await run).toMatchObject({ status: 0, all: `Imported 9000 animals of ${pipe}.\n` });
-  });
-
-  it('exits with a sentence if the temporary folder cannot be written; --dry-run needs none', async () => {
-    const environment = { DATABASE_URL: database.url, TMPDIR: '/dev/null' };
-    writeFileSync(fileOf('one.jsonl'), '{"name":"Rex","categoryId":1}\n');
-    const command = ['pets', 'import', fileOf('one.jsonl')];
-    expect(await runCli(command, environment)).toMatchObject({
-      status: 1,
-      all: 'The temporary folder /dev/null cannot be written (ENOTDIR): set TMPDIR to one with enough space.\n',
-    });
-    expect(await runCli([...command, '--dry-run'], environment)).toMatchObject({ status: 0 });
   });
 
   it('--dry-run checks all lines, writes nothing, and fails as the import would', async () => {

@@ -132,7 +132,8 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-function parseNumber(digits: string): bigint | number {
+/** @param digits a number of JSON */
+export function parseNumber(digits: string): bigint | number {
   const value = Number(digits);
   if (!Number.isSafeInteger(value)) return integralValue(digits) ?? value;
   return String(value) === digits || integralValue(digits) !== undefined ? value : Number.NaN;
