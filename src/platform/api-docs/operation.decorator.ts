@@ -55,11 +55,12 @@ interface RegisteredOperation extends OperationFacts {
   readonly types: readonly Type<object>[];
 }
 
-const DECLARED: RegisteredOperation[] = [];
+/** By id, of two operations the second. */
+const DECLARED = new Map<string | undefined, RegisteredOperation>();
 
-/** Returns the operation with this id, of two the second; undefined if its route has no `@Operation`. */
+/** Returns the operation with this id; undefined if its route has no `@Operation`. */
 export function findOperation(id: string | undefined): RegisteredOperation | undefined {
-  return DECLARED.findLast((each) => each.id === id);
+  return DECLARED.get(id);
 }
 
 /**
@@ -77,7 +78,7 @@ export function Operation(declared: OperationFacts): MethodDecorator {
       ...(declared.rejects ?? []),
       ...(isPage(declared) ? [platformErrors.validation_failed, platformErrors.invalid_cursor] : []),
     ];
-    DECLARED.push({ ...declared, rejects, types });
+    DECLARED.set(declared.id, { ...declared, rejects, types });
     const bodies = types.filter(isOptionalBody).map((type) => ApiBody({ type, required: false }));
     applyDecorators(...decoratorsOf(declared), ...bodies, ...parameters.decorators)(target, name, descriptor);
   };

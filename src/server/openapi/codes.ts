@@ -35,17 +35,17 @@ export function operationsOf(paths: OpenAPIObject['paths']): OperationObject[] {
  * @throws UserError if a code or its status is invalid, or a code has two definitions
  */
 export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes {
-  const named = operationsOf(paths).flatMap(({ operationId }) => findOperation(operationId)?.rejects ?? []);
+  const ids = operationsOf(paths).map(({ operationId }) => operationId ?? '');
+  const named = ids.flatMap((id) => findOperation(id)?.rejects ?? []);
   const modules = named.filter((code) => !platformCodes.includes(code));
   const everywhere = added.map((code) => ({ on: 'every operation' as const, ...code }));
   const codes = new Map<string, DefinedError>();
-  const ids = operationsOf(paths).map(({ operationId }) => operationId ?? '');
   for (const each of [...modules, ...everywhere, ...platformCodes]) {
     const mistake = mistakeIn(each, codes.get(each.code) ?? each, ids);
-    const isIn = ({ operationId }: OperationObject) => findOperation(operationId)?.rejects.includes(each);
-    const place = operationsOf(paths).find(isIn)?.operationId;
-    if (mistake) throw new UserError(`The error code ${each.code}${place ? ` of ${place}` : ''} ${mistake}.`);
     codes.set(each.code, each);
+    if (!mistake) continue;
+    const place = ids.find((id) => findOperation(id)?.rejects.includes(each));
+    throw new UserError(`The error code ${each.code}${place ? ` of ${place}` : ''} ${mistake}.`);
   }
   return [...codes.values()].sort((one, other) => one.status - other.status);
 }
