@@ -233,14 +233,7 @@ describe('few buffers are read', () => {
       expect(buffers).toBeLessThanOrEqual(600);
     });
 
-    it.each([
-      ['whose events are all delivered', 'attempts = 0', 500],
-      ['that pause after a failure', 'attempts = 1, due_at = $1', 60],
-      ['that are disabled', 'disabled_at = now()', 60],
-    ])(`for a look at ${WEBHOOKS} webhooks %s, each 5 s`, async (_which, values, most) => {
-      const inAnHour = values.includes('$1') ? [new Date(app.clock.now() + 3_600_000)] : [];
-      await app.database.query(`UPDATE webhooks SET ${values}`, inAnHour);
-      await app.database.administer('VACUUM ANALYZE webhooks');
+    it(`for a look at ${WEBHOOKS} webhooks whose events are delivered, that pause, or are disabled, each 5 s`, async () => {
       // An import has not committed its animals yet.
       const other = new Client({ connectionString: app.database.directUrl });
       await other.connect();
@@ -248,9 +241,18 @@ describe('few buffers are read', () => {
       await other.query(
         "INSERT INTO pets (name, category_id, status) SELECT 'a', 1, 'sold' FROM generate_series(1, 5000)",
       );
-      for (let tick = 0; tick < 6; tick += 1) {
-        const { buffers } = await readBy(() => app.runDueWork(), 'UPDATE webhooks SET due_at');
-        expect(buffers).toBeLessThanOrEqual(most);
+      const inAnHour = new Date(app.clock.now() + 3_600_000).toISOString();
+      for (const [values, most] of [
+        ['attempts = 0', 500],
+        [`attempts = 1, due_at = '${inAnHour}'`, 60],
+        ['disabled_at = now()', 60],
+      ] as const) {
+        await app.database.query(`UPDATE webhooks SET ${values}`);
+        await app.database.administer('VACUUM ANALYZE webhooks');
+        for (let tick = 0; tick < 6; tick += 1) {
+          const { buffers } = await readBy(() => app.runDueWork(), 'UPDATE webhooks SET due_at');
+          expect([values, buffers > most ? buffers : 'few']).toEqual([values, 'few']);
+        }
       }
       await other.query('ROLLBACK');
       await other.end();

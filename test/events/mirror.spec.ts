@@ -4,7 +4,7 @@ import { aNewPet } from '../support/factories';
 import { followHistories, Mirror, type Store } from './support/mirror';
 
 /** test/long/crashes has more. */
-const ROUNDS = 3;
+const ROUNDS = 2;
 
 describe('the example mirror', () => {
   let apps: TestApp[];

@@ -74,7 +74,7 @@ describe('an int64', () => {
       seen.add(value);
     });
     await fc.assert(property, {
-      numRuns: 20,
+      numRuns: 12,
       examples: [
         [[MIN, String(MIN)]],
         [[MAX, '9.223372036854775807e18']],
@@ -186,7 +186,7 @@ describe('a time of a request', () => {
       const { json } = await setExpiry(text);
       expect([text, json.expiresAt ?? json.code]).toEqual([text, isLater ? printed : 'validation_failed']);
     });
-    await fc.assert(property, { numRuns: 60 });
+    await fc.assert(property, { numRuns: 30 });
   });
 
   it.each([
@@ -209,7 +209,7 @@ describe('a time of a request', () => {
       for (const response of [await get(text), await setExpiry(text)])
         expect({ text, json: response.json }).toMatchObject({ text, json: { code: 'validation_failed' } });
     });
-    await fc.assert(property, { numRuns: 60 });
+    await fc.assert(property, { numRuns: 30 });
   });
 
   it.each([
