@@ -1,4 +1,4 @@
-// `npm test` gives jest and its workers 32 MiB for young objects: with the default, collections take 6 % of its time.
+// `npm test` gives jest and its workers 64 MiB for young objects: with 32 MiB they take 8 % more processor time.
 //
 // Projects: `test` (npm test), `quick` (npm run test:quick), `long` (npm run test:long: crashes and durations, against
 // the built service), `browser` (npm run test:browser: the pages in Chromium), `demo`, and `corpora` (npm run
