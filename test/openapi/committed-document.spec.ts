@@ -106,64 +106,8 @@ describe('the operations of openapi.json', () => {
 });
 
 describe('a change of openapi.json', () => {
-  const { paths, ...others } = JSON.parse(committed);
-  /** The two paths that the changes are made to. */
-  const text = JSON.stringify({
-    ...others,
-    paths: { '/pets': paths['/pets'], '/pets/{petId}': paths['/pets/{petId}'] },
-  });
-  const list = (document: any) => document.paths['/pets'].get;
-  const body = (document: any) => document.paths['/pets'].post.requestBody;
-  const schemas = (document: any) => document.components.schemas;
-  const limit = (document: any) => list(document).parameters.find(({ name }: any) => name === 'limit');
-  const unauthorized = (document: any) => document.components.responses.Unauthorized;
-  const codes = (document: any) => unauthorized(document).content['application/json'].examples;
-  const requestId = (document: any) => document.components.headers['X-Request-Id'];
-  const foundAfter = (change: (document: any) => unknown) => {
-    const document = JSON.parse(text);
-    change(document);
-    return breakingChanges(JSON.parse(text), document);
-  };
-
-  it.each<[string, (document: any) => unknown]>([
-    ['/pets/{petId}: lacks the method get', (d) => delete d.paths['/pets/{petId}'].get],
-    ['get: has another authorization', (d) => (list(d).security = [{ oauth: [] }])],
-    ['lacks the security scheme bearer', (d) => delete d.components.securitySchemes.bearer],
-    ['get: lacks the status 200', (d) => delete list(d).responses['200']],
-    ['get: lacks the input query limit', (d) => list(d).parameters.shift()],
-    ['query limit: has a narrower maximum', (d) => (limit(d).schema.maximum = 50)],
-    ['get: has the new required input query limit', (d) => (limit(d).required = true)],
-    ['200: lacks the header Link', (d) => delete list(d).responses['200'].headers.Link],
-    ['lacks the required header X-Request-Id', (d) => (requestId(d).required = false)],
-    ['401: lacks the example expired_api_key', (d) => delete codes(d).expired_api_key],
-    ['200: lacks the media type application/json', (d) => (list(d).responses['200'].content = {})],
-    ['200[]: lacks the member categoryId', (d) => delete schemas(d).Pet.properties.categoryId],
-    ['200[]: lacks the required member id', (d) => schemas(d).Pet.required.shift()],
-    ['200[] name: has a wider maxLength', (d) => (schemas(d).Pet.properties.name.maxLength = 500)],
-    ['200[] status: has the new value lost', (d) => schemas(d).PetStatus.enum.push('lost')],
-    ['body status: lacks the value sold', (d) => schemas(d).PetStatus.enum.pop()],
-    ['body name: has another pattern', (d) => (schemas(d).NewPet.properties.name.pattern = 'x')],
-    ['has the new required member status', (d) => schemas(d).NewPet.required.push('status')],
-  ])('breaks clients: %s', (expected, change) => {
-    expect(foundAfter(change).join('\n')).toContain(expected);
-  });
-
-  it('does not break clients if it adds or allows something', () => {
-    const additions = (d: any) => {
-      d.paths['/kinds'] = { get: list(d) };
-      list(d).responses['418'] = { description: 'Teapot' };
-      list(d).responses['200'].headers['X-More'] = { schema: {} };
-      list(d).responses['401'] = unauthorized(d);
-      schemas(d).Pet.properties.age = { type: 'integer' };
-      schemas(d).NewPet.properties.age = {};
-      body(d).required = false;
-      limit(d).schema = { type: 'array', items: { ...limit(d).schema, maximum: 200 } };
-    };
-    expect(foundAfter(additions)).toEqual([]);
-  });
-
   it('is a release with a dated entry of CHANGELOG.md for its version', () => {
-    expect(missingRelease(text, readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'))).toBeUndefined();
+    expect(missingRelease(committed, readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'))).toBeUndefined();
     const missing = (changelog: string) => missingRelease('{"info":{"version":"1.2.0"}}', changelog);
     expect(missing('# Changelog\n\n## [1.2.0] - 2027-01-31\n')).toBeUndefined();
     for (const entry of ['## [Unreleased]', '## [1.1.0] - 2027-01-31', '## [1.2.0]', '## [1.2.0] - soon'])
@@ -174,47 +118,18 @@ describe('a change of openapi.json', () => {
 });
 
 describe('a response that openapi.json does not document fails the spec that requested it', () => {
-  let created: HttpResponse;
-  let rejected: HttpResponse;
-  let listed: HttpResponse;
-  beforeAll(async () => {
-    created = await app.post('/v1/pets', aNewPet());
-    rejected = await app.get('/v1/pets?limit=0');
-    listed = await app.get('/v1/pets');
+  it.each<[what: string, message: string, method: string, difference: Partial<HttpResponse>]>([
+    ['no header', 'x-request-id: must be there', 'GET', { headers: {} }],
+    ['a type', 'must be application/json', 'GET', { headers: { 'content-type': 'text/html' } }],
+    ['a code', 'body /code: must be one of', 'GET', { text: '{"code":"pet_not_found"}' }],
+    ['a body of HEAD', 'must be empty after HEAD', 'HEAD', {}],
+  ])('with %s: %s', async (_what, message, method, difference) => {
+    const response = await app.get('/v1/pets?limit=0');
+    expect(() => rejectUndocumented(method, '/v1/pets', { ...response, ...difference })).toThrow(message);
   });
 
-  const withBody = (response: HttpResponse, change: object) => ({
-    ...response,
-    text: JSON.stringify({ ...JSON.parse(response.text), ...change }),
-  });
-  const withHeaders = (response: HttpResponse, change: object) => ({
-    ...response,
-    headers: { ...response.headers, ...change },
-  });
-
-  it.each<[what: string, message: string, method: string, response: () => HttpResponse]>([
-    ['a status', 'got "202 {', 'POST', () => ({ ...created, status: 202 })],
-    ['a header', 'x-surprise: must not be there', 'POST', () => withHeaders(created, { 'x-surprise': 'y' })],
-    ['no header', 'location: must be there', 'POST', () => withHeaders(created, { location: undefined })],
-    ['a member', 'must NOT have additional properties', 'POST', () => withBody(created, { price: 1 })],
-    ['a string as id', 'body /id: must be integer', 'POST', () => withBody(created, { id: '1' })],
-    ['a text', 'NOT have more than 255', 'POST', () => withBody(created, { name: 'x'.repeat(256) })],
-    [
-      'a type',
-      'must be application/json',
-      'GET',
-      () => withHeaders(rejected, { 'content-type': 'text/html' }),
-    ],
-    ['a detail', 'must NOT have additional properties', 'GET', () => withBody(rejected, { reason: 'x' })],
-    ['no message', 'required property', 'GET', () => withBody(rejected, { message: undefined })],
-    ['a code', 'body /code: must be one of', 'GET', () => withBody(rejected, { code: 'pet_not_found' })],
-    ['a body of HEAD', 'must be empty after HEAD', 'HEAD', () => listed],
-    ['101 items', 'more than 100', 'GET', () => ({ ...listed, text: `[${'0,'.repeat(100)}0]` })],
-  ])('%s: %s', (_what, message, method, response) => {
-    expect(() => rejectUndocumented(method, '/v1/pets', response())).toThrow(message);
-  });
-
-  it('checks every client of test/support and every spelling of a path', async () => {
+  it('by every client of test/support, for every spelling of a path', async () => {
+    await app.post('/v1/pets', aNewPet());
     for (const path of ['/v1/pets', '/v1/%70ets?limit=1', '/v1/pets/1']) {
       const response = app.get(path, { headers: { 'x-surprise': 'please' } });
       await expect(response).rejects.toThrow('header x-surprise: must not be there, got "yes"');

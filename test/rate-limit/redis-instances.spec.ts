@@ -124,19 +124,6 @@ describeWithRedis('instances that share a Redis', () => {
     expect(Math.max(...lives.map(Number))).toBeGreaterThan(50_000);
   });
 
-  it('continue to share if Redis lost the script or the data, and each admits at most the limit', async () => {
-    const key = await aKey();
-    for (let sent = 0; sent < LIMIT - 1; sent += 1) expect(isAdmitted(await list(0, key))).toBe(true);
-    await redis.command('SCRIPT', 'FLUSH');
-    await redis.command('FLUSHALL');
-    const responses = await concurrently(3 * LIMIT, (at) => list(at, key));
-    const admitted = (at: number) =>
-      responses.filter((each, nth) => nth % 2 === at && isAdmitted(each)).length;
-    expect(admitted(0)).toBeLessThanOrEqual(1);
-    expect(admitted(0) + admitted(1)).toBeLessThanOrEqual(LIMIT);
-    expect(lines('Redis is')).toEqual([]);
-  });
-
   // redis-connections.spec has a Redis that freezes.
   it('fail no request while Redis is killed, admit at most the limit each, and share again', async () => {
     const keys = [await aKey(), await aKey(1e6)];
