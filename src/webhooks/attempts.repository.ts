@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Sql } from '../platform/database/sql';
+import { Semaphore } from '../platform/runtime/semaphore';
 import type { Outcome } from './receiver-client';
 import type { Delivery } from './webhooks.dto';
 
@@ -51,7 +52,7 @@ const LIST = `
 @Injectable()
 export class AttemptsRepository {
   private readonly unwritten: Attempt[] = [];
-  private written = Promise.resolve();
+  private readonly writes = new Semaphore(1);
 
   constructor(private readonly sql: Sql) {}
 
@@ -61,19 +62,17 @@ export class AttemptsRepository {
 
   /** Writes the new attempts, and removes the oldest ones beyond MAX_ATTEMPTS. */
   flush(): Promise<void> {
-    return (this.written = this.written.catch(() => undefined).then(() => this.write()));
+    return this.writes.run(async () => {
+      const attempts = this.unwritten.splice(0);
+      if (attempts.length === 0) return;
+      const columns = COLUMNS.map((column) => attempts.map((attempt) => attempt[column] ?? null));
+      await this.sql.rows(RECORD, columns);
+    });
   }
 
   /** Lists the attempts of a webhook after a time, the newest first. */
   async list(webhookId: bigint, after: Date): Promise<StoredAttempt[]> {
     await this.flush().catch(() => undefined);
     return this.sql.rows<StoredAttempt>(LIST, [webhookId, after]);
-  }
-
-  private async write(): Promise<void> {
-    const attempts = this.unwritten.splice(0);
-    if (attempts.length === 0) return;
-    const columns = COLUMNS.map((column) => attempts.map((attempt) => attempt[column] ?? null));
-    await this.sql.rows(RECORD, columns);
   }
 }

@@ -179,7 +179,7 @@ export class DeliveryWorker extends PeriodicWork {
       const webhook = await this.statements.run(() => this.webhooks.findLeased(leased));
       if (this.isStopping || !webhook || !canContinue(webhook, leased)) return this.giveBack(leased);
       const sentAt = performance.now();
-      const outcome: Outcome = await this.eventSender.send(webhook, event, { agent });
+      const outcome: Outcome = await this.eventSender.send(webhook, event, agent);
       const isSlow = performance.now() - sentAt > SLOW_MS;
       if (outcome.isOwn) throw new Error(outcome.error);
       // A stop aborts the request.

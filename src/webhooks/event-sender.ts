@@ -11,13 +11,6 @@ import { type Outcome, ReceiverClient } from './receiver-client';
 
 type SentEvent = Omit<StoredEvent, 'accountId'>;
 
-interface SendOptions {
-  /** The id of the delivery; default: the id of the event. */
-  readonly id?: string;
-  /** Keeps the connection. */
-  readonly agent?: Agent;
-}
-
 /** Signs and sends events, and keeps the attempts. It changes nothing in the webhook. */
 @Injectable()
 export class EventSender {
@@ -30,14 +23,19 @@ export class EventSender {
   sendTest(webhook: WebhookEntity): Promise<Outcome> {
     const data = `{"id":${webhook.id},"status":"active"}`;
     const event = { id: 0n, type: 'webhook.test', createdAt: new Date(this.clock.now()), data };
-    return this.send(webhook, event, { id: `test_${randomUUID()}` });
+    return this.send(webhook, event, undefined, `test_${randomUUID()}`);
   }
 
-  /** Signs an event by Standard Webhooks, and sends it. */
+  /**
+   * Signs an event by Standard Webhooks, and sends it.
+   *
+   * @param agent keeps the connection
+   */
   async send(
     webhook: WebhookEntity,
     event: SentEvent,
-    { id = String(event.id), agent }: SendOptions = {},
+    agent?: Agent,
+    id = String(event.id),
   ): Promise<Outcome> {
     const at = new Date(this.clock.now());
     const begin = performance.now();
