@@ -24,7 +24,7 @@ const SLOW_MS = SECOND_MS;
 const TURN_MS = 2 * SECOND_MS;
 /** Events that are read together. */
 const BATCH_SIZE = 20;
-/** Connections of the pool that deliveries use. */
+/** Connections of the pool that deliveries use, besides the shared ones of quick reads. */
 const MAX_STATEMENTS = 2;
 /** Pauses after failures: 5 s, 15 s, 45 s and so on, and a random part. */
 const FIRST_PAUSE_MS = 5 * SECOND_MS;
@@ -170,13 +170,13 @@ export class DeliveryWorker extends PeriodicWork {
   /** Delivers the next events. At the end of its turn the webhook waits behind all others. */
   private async deliverSome(turn: Turn, position: bigint): Promise<void> {
     const { lane, leased, agent, endsAt } = turn;
-    const { events, last } = await this.statements.run(() => this.events.read(position, BATCH_SIZE, leased));
+    const { events, last } = await this.events.read(position, BATCH_SIZE, leased);
     // The retention has removed them, or the batch before had the last one.
     if (events.length === 0) return this.giveBack(leased, { position: last });
     for (const [at, event] of events.entries()) {
       if (!this.isStopping) await lane.next();
       // It may have changed while it waited.
-      const webhook = await this.statements.run(() => this.webhooks.findLeased(leased));
+      const webhook = await this.webhooks.findLeased(leased);
       if (this.isStopping || !webhook || !canContinue(webhook, leased)) return this.giveBack(leased);
       const sentAt = performance.now();
       const outcome: Outcome = await this.eventSender.send(webhook, event, agent);

@@ -4,7 +4,7 @@ import { type EntityManager, type FindOptionsWhere, Repository } from 'typeorm';
 import { nameOfEnabled } from '../accounts';
 import { NEWEST } from '../events';
 import { pages } from '../platform/database/lists';
-import { Sql } from '../platform/database/sql';
+import { Sql, type Statement } from '../platform/database/sql';
 import { HOUR_MS, MAX_CLOCK_DIFFERENCE_MS, SECOND_MS } from '../platform/runtime/time';
 import { MAX_WEBHOOKS, waitingSince, WebhookEntity } from './webhook.entity';
 
@@ -74,7 +74,7 @@ export type WebhookValues = Partial<Omit<WebhookEntity, 'account' | 'id'>>;
 @Injectable()
 export class WebhooksRepository {
   private readonly leaseText: string;
-  private readonly findText: string;
+  private readonly findStatement: Statement;
 
   constructor(
     private readonly sql: Sql,
@@ -86,7 +86,10 @@ export class WebhooksRepository {
     // A delivery needs no question for the time of the next event.
     const columns = shown.filter((column) => !column.endsWith('"waitingSince"')).join();
     this.leaseText = lease(columns);
-    this.findText = `SELECT ${columns} FROM webhooks WHERE id = $1 AND due_at = $2`;
+    this.findStatement = {
+      isPipelined: true,
+      text: `SELECT ${columns} FROM webhooks WHERE id = $1 AND due_at = $2`,
+    };
   }
 
   /** Inserts a webhook whose first event is the next one. @returns undefined if the account has too many */
@@ -146,7 +149,7 @@ export class WebhooksRepository {
 
   /** Returns a leased webhook as it is now; undefined if another lease has begun, or it was deleted. */
   async findLeased({ id, dueAt }: WebhookEntity): Promise<WebhookEntity | undefined> {
-    return (await this.sql.rows<WebhookEntity>(this.findText, [id, dueAt]))[0];
+    return (await this.sql.rows<WebhookEntity>(this.findStatement, [id, dueAt]))[0];
   }
 
   /** Returns the number of webhooks with events to deliver, and the age of the oldest of these events in seconds. */
