@@ -49,8 +49,10 @@ export async function startRedis(...settings: string[]): Promise<RedisServer> {
   const start = () => spawnRedis([...args, '--databases', String(DATABASES), ...settings]);
   let child = await start();
   let databases = 0;
+  // `createClient` takes 0.04 s to build a class; `duplicate` uses the class again.
+  const unconnected = createClient({ RESP: 2, socket: { port, reconnectStrategy: false } });
   const command = async (name: string, ...rest: (string | number)[]): Promise<unknown> => {
-    const client = createClient({ RESP: 2, socket: { port, reconnectStrategy: false } });
+    const client = unconnected.duplicate();
     client.on('error', () => undefined);
     try {
       await client.connect();
