@@ -24,14 +24,13 @@ const OTHERS_SET = {
   client_encoding: 'LATIN1',
   synchronous_commit: 'off',
   idle_session_timeout: '5000',
+  default_transaction_isolation: 'serializable',
   'animal_store.events': 'off',
 };
 type Place = readonly [place: string, settings: Readonly<Record<string, string>>];
-/** From the weakest place to the strongest. */
+/** The weakest place, and the strongest. */
 const PLACES: readonly Place[] = [
-  ['ALTER ROLE ALL', { DateStyle: 'German', default_transaction_isolation: 'repeatable read' }],
-  ['ALTER DATABASE %', { DateStyle: 'SQL, DMY', bytea_output: 'escape' }],
-  ['ALTER ROLE app', { DateStyle: 'Postgres, MDY', default_transaction_isolation: 'serializable' }],
+  ['ALTER ROLE ALL', { DateStyle: 'SQL, DMY', default_transaction_isolation: 'repeatable read' }],
   ['ALTER ROLE app IN DATABASE %', { ...OTHERS_SET, DateStyle: 'German' }],
 ];
 

@@ -144,10 +144,6 @@ describe('the start fails with one sentence for', () => {
     ],
     ['The error code internal_error has two definitions', { ...ONE, errors: errorOf('internal_error') }],
     [
-      'The error code own_code has two definitions',
-      { ...ONE, errors: [...errorOf('own_code'), ...errorOf('own_code', 410)] },
-    ],
-    [
       'The error code odd_code has the status 200: use one from 400 to 599',
       { ...ONE, errors: errorOf('odd_code', 200) },
     ],
@@ -159,7 +155,7 @@ describe('the start fails with one sentence for', () => {
       'The error code own_code is on every bodies, which is unknown: use one of every operation, every body, ',
       { ...ONE, errors: errorOf('own_code', 409, 'every bodies' as never) },
     ],
-    ...['Odd', 'odd__code', `o${'x'.repeat(64)}`].map((code): [string, Extension] => [
+    ...['Odd', `o${'x'.repeat(64)}`].map((code): [string, Extension] => [
       `The error code ${code} ${CODE_FORM}`,
       { ...ONE, errors: errorOf(code) },
     ]),

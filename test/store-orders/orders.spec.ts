@@ -102,7 +102,7 @@ describe('orders as buyers and staff see and change them', () => {
         }
       },
     );
-    await fc.assert(property, { numRuns: 25, examples: EVERY.map((steps) => [steps]) });
+    await fc.assert(property, { numRuns: 15, examples: EVERY.map((steps) => [steps]) });
   });
 
   it('403 names the scope that a status needs, whether or not the order exists', async () => {
