@@ -195,6 +195,7 @@ describe('limits of times and connections', () => {
       app = await startApp(
         { maxConnections: 3, metricsPort: 0 },
         {
+          beside: store,
           beforeListen: (nest) =>
             nest
               .getHttpAdapter()
@@ -252,7 +253,7 @@ describe('limits of times and connections', () => {
 
   it('HEADERS_TIMEOUT_MS: 408 for half a head, even with a long REQUEST_TIMEOUT_MS; KEEP_ALIVE_TIMEOUT_MS: an idle connection is closed without a response', async () => {
     const times = { headersTimeoutMs: 400, keepAliveTimeoutMs: 50, requestTimeoutMs: 600_000 };
-    const app = await startApp(times);
+    const app = await startApp(times, { beside: store });
     const half = await RawConnection.open(app.url);
     half.write('GET /livez HTTP/1.1\r\n');
     const idle = await connected(app);
