@@ -16,7 +16,7 @@ export async function currentDocument(): Promise<string> {
   // Without instances: nothing is connected, and no provider runs.
   const app = await NestFactory.create(module, new FastifyAdapter(), { preview: true, logger: false });
   app.enableVersioning(VERSIONING);
-  const text = jsonText(createDocument(app, config, store, store.errors, planTable()).complete());
+  const text = jsonText(createDocument(app, config, store, store.errors, planTable()));
   await app.close();
   return text;
 }

@@ -197,13 +197,7 @@ describe('static content', () => {
     [27_000, ['/', '/favicon.ico']],
     [
       520_000,
-      [
-        '/docs',
-        '/docs/swagger-ui.css',
-        '/docs/swagger-ui-bundle.js',
-        '/docs/slim-document.js',
-        '/favicon.ico',
-      ],
+      ['/docs', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/openapi.json', '/favicon.ico'],
     ],
   ])('transfers at most %i bytes compressed for %j', async (max, paths) => {
     let bytes = 0;
@@ -271,7 +265,7 @@ describe('the guide at the service', () => {
     const { text: links } = await other.get('/llms.txt', { key: '' });
     expect(links).toContain('(https://api.example.com/store/openapi.json)');
     expect(links).not.toMatch(/\/docs|\/mcp/);
-    for (const path of ['/', '/docs', '/docs/', '/docs/swagger-ui.css', '/docs/slim-document.js'])
+    for (const path of ['/', '/docs', '/docs/', '/docs/swagger-ui.css'])
       expectError(await other.get(path, { key: '' }), 404, 'route_not_found');
     for (const path of ['/openapi.yaml', '/guide/errors']) {
       const { status, text } = await other.get(path, { key: '' });

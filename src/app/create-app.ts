@@ -21,7 +21,6 @@ import { serveHealth } from '../server/health';
 import { createAdapter } from '../server/http/http-server';
 import { leaveBodiesUnread } from '../server/http/json-body.guard';
 import { Metrics, serveMetrics } from '../server/metrics';
-import { codesOf } from '../server/openapi/codes';
 import { createDocument } from '../server/openapi/document';
 import { serveGuide } from '../server/pages/guide';
 import { serveDocument, serveFrontPage, serveIcon, serveSwaggerUi } from '../server/pages/pages';
@@ -93,16 +92,16 @@ async function assemble(
   await rejectFaults(sql);
   await app.init();
   const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
-  const { outline, complete } = createDocument(app, config, store, added, planTable());
-  addResponseSchemas(fastify, outline);
-  app.get(StrictHandling).follow(outline);
+  const document = createDocument(app, config, store, added, planTable());
+  addResponseSchemas(fastify, document);
+  app.get(StrictHandling).follow(document);
   serveHealth(fastify, sql, workers ?? fastify.server, () => rejectFaults(sql));
-  serveDocument(fastify, complete);
+  serveDocument(fastify, document);
   serveIcon(fastify);
   serveGuide(fastify, config);
   if (config.docsEnabled) {
-    serveFrontPage(fastify, config, complete);
-    serveSwaggerUi(fastify, complete, codesOf(outline.paths, added));
+    serveFrontPage(fastify, config, document);
+    serveSwaggerUi(fastify, document);
   }
   requireDeclaredRoutes();
 }

@@ -146,7 +146,6 @@ export class ListPetsQuery extends SortedPageQuery {
     isWord: true,
     description:
       'Only animals whose names have all these words, in any letter case, with or without accents. The last word may be the beginning of one.',
-    example: 'Rex',
   })
   readonly q?: string;
 }

@@ -16,6 +16,5 @@ export const orderErrors = defineErrors({
   invalid_transition: {
     status: 409,
     when: 'the order cannot change from its current status to this status',
-    example: 'An order that is delivered cannot become cancelled.',
   },
 });

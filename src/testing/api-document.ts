@@ -10,12 +10,14 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import createRouter from 'find-my-way';
 import { stringify } from 'lossless-json';
+import { COMMON_HEADERS, DEPRECATION_HEADERS } from '../platform/api-docs/header-catalogue';
 import { REQUIRED_SCOPES } from '../platform/api-docs/required-scopes';
+import { DEFAULT_STATUSES, platformCodes } from '../platform/errors/platform.errors';
 import type { TestResponse } from './http-client';
 import { isObject, jsonIn, jsonOf, type Place, valueAt } from './json';
 
 export type Schema = SchemaObject | ReferenceObject;
-type Response = Pick<ResponseObject, 'headers' | 'content'>;
+type Response = Pick<ResponseObject, 'description' | 'headers' | 'content'>;
 type Received = Pick<TestResponse, 'status' | 'headers' | 'text'>;
 
 /** One way in which a value differs from its schema, or a response from the document. */
@@ -28,7 +30,7 @@ interface Mismatch {
 }
 
 /** An operation of the document, with the facts that most promises need. */
-export interface Operation extends Pick<OperationObject, 'operationId' | 'responses'> {
+export interface Operation extends Pick<OperationObject, 'operationId' | 'responses' | 'deprecated'> {
   /** `POST /v1/pets` */
   readonly title: string;
   readonly method: string;
@@ -46,6 +48,9 @@ const METHODS = ['post', 'get', 'put', 'patch', 'delete'] as const;
 /** HTTP and CORS themselves add these; the document does not name them. */
 const HEADERS_OF_HTTP =
   /^(access-control-expose-headers|connection|content-(length|type)|date|keep-alive|transfer-encoding|vary)$/;
+
+/** A schema may have a member of its own class. */
+const MAX_DEPTH = 6;
 
 /** The OpenAPI document of a store, with which it compares responses. */
 export class ApiDocument {
@@ -81,6 +86,22 @@ export class ApiDocument {
     return Object.assign({}, ...allOf.map((part) => this.schema(part)), own);
   }
 
+  /** Returns the example of a schema. Without one it is made of the examples of its parts. */
+  exampleOf(node: Schema, depth = 0): unknown {
+    const { example, enum: [first] = [], ...schema } = this.schema(node);
+    const { oneOf: [variant] = [], items, properties, required = [], nullable } = schema;
+    if (example !== undefined || depth > MAX_DEPTH) return example;
+    if (first !== undefined) return first;
+    if (variant) return this.exampleOf(variant, depth);
+    if (items) return [this.exampleOf(items, depth + 1)];
+    if (!properties) return nullable ? null : undefined;
+    const members = Object.entries(properties).map(
+      ([name, each]) => [name, this.exampleOf(each, depth + 1)] as const,
+    );
+    // The null of a member that may be left out says nothing.
+    return Object.fromEntries(members.filter(([name, value]) => value !== null || required.includes(name)));
+  }
+
   /** Lists the places of a body with their schemas: each member, including members of nested objects and of first items. */
   placesOf(schema: Schema, outer: Place = []): (readonly [Place, SchemaObject])[] {
     const { properties = {}, items } = this.schema(schema);
@@ -109,16 +130,21 @@ export class ApiDocument {
    */
   require(method: string, target: string, received: Received): void {
     const operation = this.at(method === 'HEAD' ? 'GET' : method, this.patternOf(target) ?? '');
-    const mismatches = operation ? this.compare(operation.responses, method, received) : [];
+    const mismatches = operation ? this.compare(operation, method, received) : [];
     if (mismatches.length === 0) return;
     const lines = mismatches.map(({ where, rule, got }) => `\n  ${where}: ${rule}, got ${jsonOf(got)}`);
     throw new Error(`The document does not have this response to ${method} ${target}:${lines.join('')}`);
   }
 
-  /** Lists how a response differs from the document; only its status if the document has no such response. */
-  compare(responses: Operation['responses'], method: string, received: Received): readonly Mismatch[] {
+  /**
+   * Lists how a response differs from the document; only its status if the document has no such response. `default`
+   * documents no other statuses than those of any request.
+   */
+  compare(operation: Operation, method: string, received: Received): readonly Mismatch[] {
+    const { responses, deprecated } = operation;
     const { status, text } = received;
-    const { [status]: documented } = responses;
+    const isDefault = responses[status] === undefined && DEFAULT_STATUSES.includes(status);
+    const documented = isDefault ? responses.default : responses[status];
     if (!documented) {
       const rule = `must be one of ${Object.keys(responses).join(', ')}`;
       return [{ where: 'status', rule, got: `${status} ${text}` }];
@@ -126,8 +152,9 @@ export class ApiDocument {
     const response: Response = this.follow<Response>(documented);
     const atHead = text === '' ? [] : [{ where: 'body', rule: 'must be empty after HEAD', got: text }];
     return [
-      ...this.headerMismatches(response, received),
+      ...this.headerMismatches(response, received, deprecated),
       ...(method === 'HEAD' ? atHead : this.bodyMismatches(response, received)),
+      ...(method === 'HEAD' || status < 400 ? [] : this.errorMismatches(response, received)),
     ];
   }
 
@@ -141,8 +168,13 @@ export class ApiDocument {
     return { ...object, title: `${method} /v1${path}`, method, path, parameters, scopes, body };
   }
 
-  private headerMismatches({ headers: documented = {}, content = {} }: Response, { headers }: Received) {
-    const known = new Map(Object.entries(documented).map(([name, header]) => [name.toLowerCase(), header]));
+  private headerMismatches(
+    { headers: documented = {}, content = {} }: Response,
+    { headers }: Received,
+    deprecated = false,
+  ) {
+    const all = { ...COMMON_HEADERS, ...(deprecated && DEPRECATION_HEADERS), ...documented };
+    const known = new Map(Object.entries(all).map(([name, header]) => [name.toLowerCase(), header]));
     const mismatches: Mismatch[] = [];
     const note = (name: string, rule: string) =>
       mismatches.push({ where: `header ${name}`, rule, got: headers[name] });
@@ -164,24 +196,34 @@ export class ApiDocument {
     return mismatches;
   }
 
-  private bodyMismatches({ content = {} }: Response, { status, text }: Received): readonly Mismatch[] {
+  private bodyMismatches({ content = {} }: Response, { text }: Received): readonly Mismatch[] {
     const [documented] = Object.values(content);
     if (documented?.schema === undefined) return [];
-    const body = jsonIn(text);
-    if (body === undefined)
+    if (jsonIn(text) === undefined)
       return [{ where: 'body', rule: 'must be JSON without repeated names', got: text }];
-    const [ownStatus, code] = [valueAt(body, 'status'), valueAt(body, 'code')];
-    const codes = Object.keys(documented.examples ?? {});
-    const mismatches = this.errors(documented.schema, text).map((each) => ({
+    return this.errors(documented.schema, text).map((each) => ({
       ...each,
       where: `body ${each.where}`.trim(),
     }));
-    if (status >= 400 && ownStatus !== status) {
+  }
+
+  /** Compares the body of an error with its status, with the codes of its description, and with the header of its code. */
+  private errorMismatches({ description }: Response, { status, headers, text }: Received): Mismatch[] {
+    const body = jsonIn(text);
+    const [ownStatus, code] = [valueAt(body, 'status'), valueAt(body, 'code')];
+    const mismatches: Mismatch[] = [];
+    if (ownStatus !== status)
       mismatches.push({ where: 'body /status', rule: `must be ${status}`, got: ownStatus });
-    }
-    if (codes.length > 0 && !codes.includes(String(code))) {
+    const own = [...description.matchAll(/^- `(\w+)`: /gm)];
+    const ofDefault = (this.object.info.description ?? '').matchAll(
+      new RegExp(`^- ${status} \`(\\w+)\`: `, 'gm'),
+    );
+    const codes = (own.length > 0 ? own : [...ofDefault]).map(([, name]) => name);
+    if (codes.length > 0 && !codes.includes(String(code)))
       mismatches.push({ where: 'body /code', rule: `must be one of ${codes.join(', ')}`, got: code });
-    }
+    const { header } = platformCodes.find((each) => each.code === code) ?? {};
+    if (header && headers[header.toLowerCase()] === undefined)
+      mismatches.push({ where: `header ${header.toLowerCase()}`, rule: 'must be there', got: undefined });
     return mismatches;
   }
 }

@@ -59,7 +59,7 @@ export class Api {
   /** Sends a request, with a new example of its body unless one is given, and compares the response with the document. */
   async send(operation: Operation, request: ApiRequest = {}): Promise<TestResponse> {
     const { path = this.pathOf(operation), what, ...rest } = request;
-    const { method, responses } = operation;
+    const { method } = operation;
     const body = operation.body && !('body' in rest) ? await this.newBody(operation) : rest.body;
     const response = await this.request(path, { ...rest, method, body });
     const { status, text } = response;
@@ -69,7 +69,7 @@ export class Api {
       this.note(operation, `${problem}: ${error}`, `5xx ${error}`);
       return response;
     }
-    for (const { where, rule, got } of this.document.compare(responses, method, response)) {
+    for (const { where, rule, got } of this.document.compare(operation, method, response)) {
       const difference = `which its document does not have: ${where} ${rule}, got ${shown(got)}`;
       // Items differ in their index, and have the same mistake.
       this.note(operation, `${problem}, ${difference}`, `${status} ${where.replaceAll(/\d+/g, '0')} ${rule}`);
@@ -107,7 +107,7 @@ export class Api {
 
   /** Returns the example of a body with texts and times that no earlier one has, and that refers to new resources. */
   async newBody({ body: schema = {} }: Operation, depth = 0): Promise<unknown> {
-    let body = this.document.schema(schema).example;
+    let body = this.document.exampleOf(schema);
     this.bodies += 1;
     for (const [place, field] of this.document.placesOf(schema)) {
       const old = valueAt(body, ...place);
@@ -131,7 +131,7 @@ export class Api {
     const { created, document } = this;
     let filled = path;
     for (const { name, in: place, required, example, schema } of parameters) {
-      const value = given[name] ?? encoded(example ?? document.schema(schema).example ?? 1);
+      const value = given[name] ?? encoded(example ?? document.exampleOf(schema) ?? 1);
       if (place === 'query' && (required || name in given)) filled = withQuery(filled, `${name}=${value}`);
       if (place !== 'path') continue;
       const pattern = path.slice(0, path.indexOf('}', path.indexOf(`{${name}}`)) + 1);

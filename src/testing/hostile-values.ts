@@ -41,7 +41,7 @@ async function checkBody(api: Api, operation: Operation, schema: Schema): Promis
     api.note(operation, problem, `accepts ${name}`);
   };
   for (const body of BODIES) await send(body, 'body', shown(body));
-  const { example } = document.schema(schema);
+  const example = document.exampleOf(schema);
   for (const [place, member] of document.placesOf(schema)) {
     const texts = member.type === 'string' ? LONG_TEXTS : [];
     for (const text of [undefined, ...texts, ...valuesFor(api, member)]) {
@@ -62,7 +62,7 @@ function valuesFor({ document }: Api, schema: Schema): readonly string[] {
   const given: readonly unknown[] = [minimum ?? [], maximum ?? []].flat();
   const bounds = given.map((each) => BigInt(Math.floor(Number(each))));
   const lengths = maxLength === undefined || maxLength > 5_000 ? [] : [maxLength, maxLength + 1];
-  const { example = 1 } = document.schema(items ?? {});
+  const example = document.exampleOf(items ?? {}) ?? 1;
   const own = [
     ...choices,
     ...bounds.flatMap((each) => [each - 1n, each, each + 1n]),

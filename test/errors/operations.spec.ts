@@ -192,8 +192,7 @@ describe('the operations of the document', () => {
     const before = await app.database.query(STORED);
     for (const { method, path, body } of names.split(' ').map(operationOf)) {
       const query = typeof given === 'string' && !body ? `?${given}` : '';
-      const members =
-        typeof given === 'string' ? given : Object.assign({}, document.schema(body!).example, given);
+      const members = typeof given === 'string' ? given : Object.assign({}, document.exampleOf(body!), given);
       const sent = { key, ...(body && { body: members }) };
       const response = await app.send(method, `${targetOf(path)}${query}`, sent);
       expectError(response, 400, 'validation_failed');

@@ -5,6 +5,7 @@ import { Client } from 'pg';
 import { createStore, DEFAULT_SCOPES } from '../../src/app/store';
 import { seedPets } from '../../src/cli/seed.repository';
 import { readConfig } from '../../src/platform/config/config';
+import { ApiDocument } from '../../src/testing/api-document';
 import { readCommittedDocument } from '../support/committed-document';
 import { startApp, type TestApp } from '../support/app';
 import { followDatabase } from '../support/clock';
@@ -69,8 +70,9 @@ describe('GET /v1/events (listEvents)', () => {
     // The file and the list have all animals.
     await app.database.truncate('pets CASCADE');
     const read = await readerFromNow(app);
-    const { name, ...example } = JSON.parse(readCommittedDocument()).components.schemas.Pet.example;
-    const sent = { ...example, id: undefined, name, status: 'sold' };
+    const document = new ApiDocument(readCommittedDocument());
+    const example = document.exampleOf({ $ref: '#/components/schemas/Pet' });
+    const sent = { ...Object(example), id: undefined, status: 'sold' };
     const path = `/v1/pets/${(await app.post('/v1/pets', aNewPet())).json.id}`;
     const responses = [await update(path, sent), await app.post('/v1/pets', sent), await app.get(path)];
     responses.push(await app.post('/v1/pets/batch', { items: [sent] }));
@@ -81,7 +83,7 @@ describe('GET /v1/events (listEvents)', () => {
     writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/^[^,]*,/gm, ''));
     await run('import');
     rmSync(file);
-    for (const query of ['', `q=${name}`, `q=${name}&categoryId=${sent.categoryId}`])
+    for (const query of ['', `q=${sent.name}`, `q=${sent.name}&categoryId=${sent.categoryId}`])
       responses.push(await app.get(`/v1/pets?${query}`));
     const [, ...events] = (await read()).map(({ data }) => data);
     const pets = [...responses.flatMap(({ json }) => json), ...events];

@@ -1,3 +1,4 @@
+import { ApiDocument } from '../../src/testing/api-document';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { BasketsModule, EMPTY } from './support/baskets.module';
@@ -106,7 +107,8 @@ describe('a service with DTOs of a team', () => {
       const { json } = await app.get('/openapi.json', { key: undefined });
       const { properties, required } = json.components.schemas.Basket;
       expect(required).not.toContain('note');
-      const { example } = json.components.schemas.Basket;
+      const api = new ApiDocument(JSON.stringify(json));
+      const example = api.exampleOf({ $ref: '#/components/schemas/Basket' });
       expect(example).toMatchObject({ best: { name: 'ball' }, toys: [{ name: 'ball' }] });
       expect(properties.label).toMatchObject({ type: 'string', minLength: 1, maxLength: 3, nullable: true });
       expect(properties.places).toMatchObject({ type: 'integer', minimum: 0, maximum: 9 });

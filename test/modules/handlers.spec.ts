@@ -178,14 +178,16 @@ describe('a module', () => {
   });
 
   it('has each @PathId documented in the order of the path, with its error', async () => {
-    const { paths } = await document();
+    const { paths, components } = await document();
     const { parameters, responses } = paths['/shelves/{shelfId}/pets/{petId}/toys'].post;
     const schema = { type: 'integer', format: 'int64' };
     expect(parameters.slice(0, 2)).toMatchObject([
       { name: 'shelfId', in: 'path', description: 'Identifier of the shelf.', schema },
       { name: 'petId', in: 'path', description: 'Identifier of the animal.', schema },
     ]);
-    expect(responses['404'].description).toMatch(/`pet_not_found`.*\n.*`shelf_not_found`/);
+    expect(responses['404'].$ref).toMatch(/\/NotFound-pet_not_found-shelf_not_found$/);
+    const { 'NotFound-pet_not_found-shelf_not_found': notFound } = components.responses;
+    expect(notFound.description).toMatch(/`pet_not_found`.*\n.*`shelf_not_found`/);
     expectError(await add('x/pets/2', TOY), 404, 'shelf_not_found');
     expectError(await add('1/pets/2.0', TOY), 404, 'pet_not_found');
   });

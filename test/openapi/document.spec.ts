@@ -1,4 +1,3 @@
-import { platformCodes } from '../../src/platform/errors/platform.errors';
 import { ApiDocument } from '../../src/testing/api-document';
 import { LabModule } from '../modules/support/lab.module';
 import { startApp, type TestApp } from '../support/app';
@@ -123,52 +122,6 @@ describe('Swagger UI', () => {
   it('/docs/ leads to /docs, also behind a proxy that adds a prefix', async () => {
     const { status, headers } = await app.get('/docs/', without);
     expect([status, headers['location']]).toEqual([302, '../docs']);
-  });
-
-  describe('its document', () => {
-    let slim: any;
-    let full: any;
-    beforeAll(async () => {
-      const { text } = await app.get('/docs/slim-document.js', without);
-      slim = JSON.parse(text.replace('var slimDocument = ', ''));
-      full = (await app.get('/openapi.json', without)).json;
-    });
-
-    it('has for each operation its success and its own errors, each with one example of its code', () => {
-      const operations = Object.entries<any>(slim.paths).flatMap(([path, item]) =>
-        Object.entries<any>(item).map(([method, operation]) => [operation, full.paths[path][method]]),
-      );
-      for (const [{ operationId, responses }, { responses: all }] of operations) {
-        const expected = Object.keys(all).filter((each) => /^(2..|40[049]|410)$/.test(each));
-        expect(expected).toEqual(expect.arrayContaining(Object.keys(responses)));
-        expect([operationId, Object.keys(responses)]).toContainEqual(expect.arrayContaining(['400']));
-        for (const [status, { content }] of Object.entries<any>(responses).filter(
-          ([each]) => each >= '400',
-        )) {
-          const { schema, example } = content['application/json'];
-          expect([schema.$ref, example.status]).toEqual(['#/components/schemas/Error', Number(status)]);
-        }
-      }
-    });
-
-    it('says in the dialog what to paste; the example of a change has one member', () => {
-      expect(slim.components.securitySchemes.bearer.description).toMatch(
-        /^Paste the API key without "Bearer"/,
-      );
-      const changes = Object.values<any>(slim.components.schemas).filter((each) => each.minProperties === 1);
-      expect(changes.length).toBeGreaterThan(3);
-      for (const { example } of changes) expect(Object.keys(example)).toHaveLength(1);
-    });
-
-    it('says the common headers and the other errors once, above the operations, and where the key is kept', () => {
-      const { description } = slim.info;
-      for (const name of ['X-RateLimit-Remaining', 'X-Request-Id', 'Cache-Control'])
-        expect(description).toContain(`- \`${name}\`: `);
-      for (const { status, code } of platformCodes.filter((each) => each.code !== 'validation_failed'))
-        expect(description.split(`- ${status} \`${code}\`: `)).toHaveLength(2);
-      expect(description).toContain('kept for this tab only');
-      expect(description).toContain(full.info.description.split('\n\n## ').at(-1).split('\n\n')[1]);
-    });
   });
 
   it('serves no other file of its package: 404 route_not_found', async () => {

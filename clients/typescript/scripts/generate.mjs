@@ -65,10 +65,11 @@ function int64Members(document) {
   return [...int64];
 }
 
-/** Lists the codes of the document: an example of an Error body for each. */
-function errorCodes(document) {
-  const codes = [...objectsOf(document)].map(([, { value }]) => value?.code);
-  return [...new Set(codes.filter((code) => typeof code === 'string'))].sort();
+/** Lists the codes of the document: a line for each in the description of its response, or of the API for `default`. */
+function errorCodes({ info, components }) {
+  const texts = [info, ...Object.values(components.responses)].map(({ description }) => description);
+  const codes = texts.join('\n').matchAll(/^- (?:\d{3} )?`([a-z_]+)`: /gm);
+  return [...new Set(Array.from(codes, ([, code]) => code))].sort();
 }
 
 /** Writes the method of an operation: its path parameters come first, then its body or its query, then its options. */

@@ -67,8 +67,8 @@ export function toolsOf({ paths, components }: ApiDocument): Tool[] {
 function toolOf(schemas: Schemas, path: string, method: Method, operation: Operation): Tool {
   const { operationId: name, summary: title = name, 'x-required-scopes': scopes = [] } = operation;
   const parameters = (operation.parameters ?? [])
-    // The caches of agents do not revalidate.
-    .filter((each) => each.in !== 'cookie' && each.name !== 'If-None-Match')
+    // The only component is `If-None-Match`; the caches of agents do not revalidate.
+    .filter((each) => 'in' in each && each.in !== 'cookie')
     .map((each) => parameterInput(each, schemas));
   const inputs = [...parameters, ...bodyInputs(operation, parameters, schemas)];
   const properties: unknown = Object.fromEntries(inputs.map((input) => [input.name, input.schema]));

@@ -1,31 +1,23 @@
-import type { SchemaObject } from '@nestjs/swagger';
+import type { HeaderObject, ReferenceObject, SchemaObject } from '@nestjs/swagger';
 import { text } from '../errors/error.schemas';
-
-interface HeaderFacts {
-  readonly description: string;
-  readonly schema: SchemaObject;
-  readonly example: string | number;
-  /** True if a response that names the header may lack it. */
-  readonly isOptional?: true;
-}
+import { int64Schema } from '../validation/int64';
 
 /** The longest value of a header with a URL; a base URL may be long. */
 const MAX_URL_LENGTH = 8_192;
 
-function header(description: string, schema: SchemaObject, example: string | number): HeaderFacts {
-  return { description, schema, example };
+type Example = string | number;
+
+function header(description: string, schema: SchemaObject, example: Example): HeaderObject {
+  return { description, required: true, schema, example };
 }
 
-function optional(description: string, schema: SchemaObject, example: string): HeaderFacts {
-  return { ...header(description, schema, example), isOptional: true };
+/** A response that names the header may lack it. */
+function optional(description: string, schema: SchemaObject, example: Example): HeaderObject {
+  return { description, required: false, schema, example };
 }
 
 function constant(value: string): SchemaObject {
   return { type: 'string', enum: [value] };
-}
-
-function int64(minimum: number): SchemaObject {
-  return { type: 'integer', format: 'int64', minimum };
 }
 
 /** The headers that belong to the responses that name them. */
@@ -44,6 +36,11 @@ const OWN_HEADERS = {
     'A hash of the body (RFC 9110, 8.8.3). `If-None-Match` compares it for a read, and `If-Match` for a change.',
     text(45, '^"[A-Za-z0-9_-]{43}"$', { minLength: 45 }),
     '"47DEQpj8HBSa-_TImW-5JCeuQeRkm5NMpJWZG3hSuFU"',
+  ),
+  'Cache-Control': header(
+    'The client may store the response for itself, and must ask each time whether it is current.',
+    constant('private, no-cache'),
+    'private, no-cache',
   ),
   'Idempotent-Replayed': optional(
     'The response is the stored one of an earlier request with this Idempotency-Key. This request changed nothing.',
@@ -74,14 +71,33 @@ const OWN_HEADERS = {
 
 export type ResponseHeader = keyof typeof OWN_HEADERS;
 
-const COMMON_HEADERS: Readonly<Record<string, HeaderFacts>> = {
-  'X-RateLimit-Limit': header('The limit of the window with the fewest requests remaining.', int64(1), 60),
-  'X-RateLimit-Remaining': header('The requests remaining in that window after this one.', int64(0), 59),
+/** Each response of the document refers to them: clients read the first, and the OWASP rules of linters require the last. */
+const REFERRED_HEADERS: Readonly<Record<string, HeaderObject>> = {
+  'X-RateLimit-Limit': header(
+    'The limit of the window with the fewest requests remaining.',
+    int64Schema(1),
+    60,
+  ),
+  'X-RateLimit-Remaining': header(
+    'The requests remaining in that window after this one.',
+    int64Schema(0),
+    59,
+  ),
   'X-RateLimit-Reset': header(
     'The end of that window: a Unix timestamp in seconds, rounded up.',
-    int64(0),
+    int64Schema(0),
     1_795_262_460,
   ),
+  'Access-Control-Allow-Origin': optional(
+    'The origin of the requesting script, if this deployment allows it (Fetch standard, CORS).',
+    text(512, '^https?://\\S+$'),
+    'https://shop.example',
+  ),
+};
+
+/** The headers of every response. */
+export const COMMON_HEADERS: Readonly<Record<string, HeaderObject>> = {
+  ...REFERRED_HEADERS,
   'RateLimit-Policy': header(
     'Each window with its limit and length in seconds. Experimental: draft-ietf-httpapi-ratelimit-headers-10.',
     text(255, '^"[a-z]+";q=[0-9]+;w=[0-9]+(, "[a-z]+";q=[0-9]+;w=[0-9]+)*$'),
@@ -98,7 +114,7 @@ const COMMON_HEADERS: Readonly<Record<string, HeaderFacts>> = {
     '8c306bec-0f31-4111-b564-46c608ffb52e',
   ),
   'Cache-Control': optional(
-    'Responses must not be stored. Missing only outside `/v1`.',
+    'Responses must not be stored, unless they say otherwise. Missing only outside `/v1`.',
     constant('no-store'),
     'no-store',
   ),
@@ -112,17 +128,30 @@ const COMMON_HEADERS: Readonly<Record<string, HeaderFacts>> = {
     constant('handling=strict'),
     'handling=strict',
   ),
-  'Access-Control-Allow-Origin': optional(
-    'The origin of the requesting script, if this deployment allows it (Fetch standard, CORS).',
-    text(512, '^https?://\\S+$'),
-    'https://shop.example',
-  ),
 };
 
-export const commonHeaders: readonly string[] = Object.keys(COMMON_HEADERS);
+/** The headers of every response of a deprecated operation. */
+export const DEPRECATION_HEADERS: Readonly<Record<string, HeaderObject>> = {
+  Link: OWN_HEADERS.Link,
+  Deprecation: OWN_HEADERS.Deprecation,
+  Sunset: OWN_HEADERS.Sunset,
+};
 
-/** The response headers that the service promises, in the order of the document. */
-export const responseHeaders: readonly (HeaderFacts & { readonly name: string })[] = Object.entries({
+/** The components that responses of the document refer to. */
+export const COMPONENT_HEADERS: Readonly<Record<string, HeaderObject>> = {
   ...OWN_HEADERS,
-  ...COMMON_HEADERS,
-}).map(([name, facts]) => ({ name, ...facts }));
+  ...REFERRED_HEADERS,
+};
+
+/** `Location` of a resource that a text may identify. */
+export const LOCATION_OF_TEXT: HeaderObject = {
+  ...OWN_HEADERS.Location,
+  schema: { type: 'string', format: 'uri-reference', maxLength: MAX_URL_LENGTH },
+  example: '/v1/accounts/acme',
+};
+
+/** Refers to headers of a response, its own and those of every response. */
+export function headersOf(names: readonly ResponseHeader[]): Record<string, ReferenceObject> {
+  const all = [...names, ...Object.keys(REFERRED_HEADERS)];
+  return Object.fromEntries(all.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}

@@ -13,7 +13,7 @@ import { platformErrors } from '../errors/platform.errors';
 import { MAX_ITEMS } from '../paging/page';
 import { isOptionalBody, untaggedMembers } from '../validation/declare-field';
 import { type Deprecation, parameterFactsOf, routeFacts } from '../routes/route-facts';
-import type { ResponseHeader } from './header-catalogue';
+import { headersOf, LOCATION_OF_TEXT, type ResponseHeader } from './header-catalogue';
 import { declareScope, type RequiredScope, scopeSentence, scopesOf } from './required-scopes';
 
 /** An operation of the API, as `@Operation` declares it for its route and for the OpenAPI document. */
@@ -65,8 +65,7 @@ export function findOperation(id: string | undefined): RegisteredOperation | und
 
 /**
  * Declares an operation of the API once: for its route, for its response serializer, which prints only the declared
- * fields of the DTO class, and for the OpenAPI document. Error responses and headers are added by
- * `server/openapi/responses.ts`.
+ * fields of the DTO class, and for the OpenAPI document. `server/openapi/responses.ts` adds the responses with its codes.
  */
 export function Operation(declared: OperationFacts): MethodDecorator {
   return (target, name, descriptor) => {
@@ -93,6 +92,7 @@ function decoratorsOf(facts: OperationFacts): MethodDecorator[] {
       operationId: id,
       summary,
       description: `${facts.description}\n\n${scopeSentence(scopesOf(scope))}`,
+      ...(deprecation && { deprecated: true }),
     }),
     ...(facts.isSpecified ? [] : [ApiExtension('x-extension', true)]),
     ...(deprecation ? deprecationOf(deprecation) : []),
@@ -116,26 +116,26 @@ function listOf({ name }: Type) {
   return { type: 'array', items: { $ref: `${name}#` } };
 }
 
-function responseOf({ returns, orList, maxItems = MAX_ITEMS }: OperationFacts): MethodDecorator[] {
+function responseOf(facts: OperationFacts): MethodDecorator[] {
+  const { returns, orList, maxItems = MAX_ITEMS, location } = facts;
   const [status, body, description] = returns;
-  if (!body) return [ApiResponse({ status, description })];
+  const headers = { ...headersOf(ownHeaders(facts)), ...(location && { Location: LOCATION_OF_TEXT }) };
+  const response = { status, description, headers };
+  if (!body) return [ApiResponse(response)];
   const documented = (type: Type) => ({ type: 'array', maxItems, items: { $ref: getSchemaPath(type) } });
   if (isList(body))
     return [
       ApiExtraModels(body[0]),
-      ApiResponse({ status, description, schema: documented(body[0]) }),
+      ApiResponse({ ...response, schema: documented(body[0]) }),
       RouteSchema({ response: { [status]: listOf(body[0]) } }),
     ];
   const object = { $ref: `${body.name}#` };
   if (!orList)
-    return [
-      ApiResponse({ status, description, type: body }),
-      RouteSchema({ response: { [status]: object } }),
-    ];
+    return [ApiResponse({ ...response, type: body }), RouteSchema({ response: { [status]: object } })];
   const oneOf = [{ $ref: getSchemaPath(body) }, documented(orList)];
   return [
     ApiExtraModels(body, orList),
-    ApiResponse({ status, description, schema: { oneOf } }),
+    ApiResponse({ ...response, schema: { oneOf } }),
     // Members of JSON Schema.
     // oxlint-disable-next-line unicorn/no-thenable
     RouteSchema({ response: { [status]: { if: { type: 'array' }, then: listOf(orList), else: object } } }),
@@ -143,10 +143,7 @@ function responseOf({ returns, orList, maxItems = MAX_ITEMS }: OperationFacts): 
 }
 
 /** Lists the members that are not part of the entity tag; undefined if the response has none. The tag of a list has all. */
-export function taggedWithout({
-  returns: [, body],
-  untagged,
-}: OperationFacts): readonly string[] | undefined {
+function taggedWithout({ returns: [, body], untagged }: OperationFacts): readonly string[] | undefined {
   if (untagged) return undefined;
   return body && !isList(body) ? untaggedMembers(body) : [];
 }
@@ -162,13 +159,17 @@ function isPage({ returns: [status, body], maxItems }: OperationFacts): boolean 
 }
 
 /** Lists the headers that only the successful response has. */
-export function ownHeaders(facts: OperationFacts): ResponseHeader[] {
-  const { returns, idempotent, untagged } = facts;
+function ownHeaders(facts: OperationFacts): ResponseHeader[] {
+  const { returns, idempotent, untagged, deprecation } = facts;
   const [status, body] = returns;
+  // A client may keep the body, and asks whether it is current.
+  const isKept = status === 200 && taggedWithout(facts)?.length === 0;
   return [
     ...(status === 201 && !isList(body) ? (['Location'] as const) : []),
     ...(isPage(facts) ? (['Link'] as const) : []),
     ...(body && !untagged ? (['ETag'] as const) : []),
+    ...(isKept ? (['Cache-Control'] as const) : []),
     ...(idempotent ? (['Idempotent-Replayed'] as const) : []),
+    ...(deprecation ? (['Link', 'Deprecation', 'Sunset'] as const) : []),
   ];
 }

@@ -1,7 +1,7 @@
 import { ApiError, type ErrorOptions } from './api-error';
 
 /** The facts about a `code` that do not depend on the request. */
-interface CommonFacts {
+export interface CodeFacts {
   readonly status: number;
   /** When the service responds with it, in the words of the documents. */
   readonly when: string;
@@ -11,20 +11,13 @@ interface CommonFacts {
   /** The header of its responses, and its value if that does not depend on the request. */
   readonly header?: 'Allow' | 'Location' | 'Retry-After' | 'WWW-Authenticate';
   readonly headerValue?: string;
+  /** The message of every such error. Without it each error has a message of its own. */
+  readonly message?: string;
 }
 
-/** A code has the same message for every request, or an example of one that depends on the request. */
-export type CodeFacts = CommonFacts &
-  (
-    | { readonly message: string; readonly example?: never }
-    | { readonly example: string; readonly message?: never }
-  );
-
 /** A code of the Error body. Called, it creates the error to throw. */
-export interface DefinedError extends CommonFacts {
+export interface DefinedError extends Omit<CodeFacts, 'message'> {
   readonly code: string;
-  /** The fixed message, or the example of a variable one. */
-  readonly example: string;
 }
 
 type ErrorFactory<Facts> = Facts extends { readonly message: string }
@@ -44,12 +37,12 @@ export type DefinedErrors<Table> = {
 export function defineErrors<const Table extends Readonly<Record<string, CodeFacts>>>(
   table: Table,
 ): DefinedErrors<Table> {
-  const entries = Object.entries(table).map(([code, { message, example, ...facts }]) => {
+  const entries = Object.entries(table).map(([code, { message = '', ...facts }]) => {
     const { status, header, headerValue } = facts;
-    const known = { code, status, message: message ?? '' };
+    const known = { code, status, message };
     const headers = header && headerValue !== undefined ? { [header]: headerValue } : {};
     const create = (options?: ErrorOptions): ApiError => new ApiError(known, { headers, ...options });
-    return [code, Object.assign(create, { ...facts, code, example: message ?? example })];
+    return [code, Object.assign(create, { ...facts, code })];
   });
   return Object.fromEntries(entries);
 }

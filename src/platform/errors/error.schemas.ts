@@ -2,7 +2,7 @@ import type { SchemaObject } from '@nestjs/swagger';
 import { MAX_MESSAGE_LENGTH } from './api-error';
 import { platformErrors } from './platform.errors';
 
-const { code, status, example } = platformErrors.validation_failed;
+const { code, status } = platformErrors.validation_failed;
 
 /** @param more `minLength` or `format` */
 export function text(maxLength: number, pattern: string, more: SchemaObject = {}): SchemaObject {
@@ -24,7 +24,7 @@ export const ERROR_SCHEMAS: Readonly<Record<string, SchemaObject>> = {
       },
       message: {
         ...text(MAX_MESSAGE_LENGTH, String.raw`\S`, { minLength: 1 }),
-        example,
+        example: 'categoryId must be an integer.',
         description: 'Human-readable description of what to fix. Its wording may change.',
       },
       status: {

@@ -46,13 +46,11 @@ export const platformErrors = defineErrors({
   malformed_json: {
     status: 400,
     when: 'the body is not JSON in UTF-8, has more than 32 levels or 2,000 values, or two members of one name with different values',
-    example: 'The body is not acceptable JSON: it cannot be parsed (at character 8).',
     on: BODY,
   },
   validation_failed: {
     status: 400,
     when: 'a field or parameter is missing or invalid; the message names each',
-    example: 'categoryId must be an integer from -9223372036854775808 to 9223372036854775807.',
     on: ANY,
   },
   invalid_cursor: {
@@ -78,7 +76,6 @@ export const platformErrors = defineErrors({
   insufficient_scope: {
     status: 403,
     when: 'the key lacks the scope that the message names',
-    example: 'The API key lacks the scope pets:write.',
     on: SCOPE,
     header: 'WWW-Authenticate',
   },
@@ -98,7 +95,6 @@ export const platformErrors = defineErrors({
   method_not_allowed: {
     status: 405,
     when: 'the address does not support this method; `Allow` lists the supported methods',
-    example: 'This address supports only GET, HEAD, POST.',
     header: 'Allow',
   },
   request_timeout: {
@@ -117,8 +113,6 @@ export const platformErrors = defineErrors({
   secret_already_shown: {
     status: 409,
     when: 'the first request with this `Idempotency-Key` has shown a secret, which is not stored; `Location` is the resource that has it',
-    example:
-      'The first request with this Idempotency-Key has shown the secret of /v1/webhooks/1. If you do not have it, rotate it with a new Idempotency-Key, or remove the resource and create another.',
     header: 'Location',
   },
   precondition_failed: {
@@ -129,19 +123,16 @@ export const platformErrors = defineErrors({
   payload_too_large: {
     status: 413,
     when: 'the body is too large',
-    example: 'The body is larger than 65536 bytes.',
     on: BODY,
   },
   uri_too_long: {
     status: 414,
     when: 'the URL is longer than 8,192 bytes',
-    example: 'The URL is longer than 8192 bytes.',
     on: ANY,
   },
   unsupported_media_type: {
     status: 415,
     when: 'the body is not `application/json`, or has a `Content-Encoding`',
-    example: 'Content-Type must be application/json.',
     on: BODY,
   },
   expectation_failed: {
@@ -158,21 +149,18 @@ export const platformErrors = defineErrors({
   rate_limit_exceeded: {
     status: 429,
     when: 'the requests of this minute are used up; `Retry-After` says when to retry',
-    example: LIMIT_MESSAGES.rate_limit_exceeded(42),
     on: ANY,
     header: 'Retry-After',
   },
   daily_quota_exceeded: {
     status: 429,
     when: 'the requests of this UTC day are used up',
-    example: LIMIT_MESSAGES.daily_quota_exceeded(51234),
     on: COUNTED,
     header: 'Retry-After',
   },
   api_key_banned: {
     status: 429,
     when: 'the key is temporarily banned for ignoring `Retry-After`',
-    example: LIMIT_MESSAGES.api_key_banned(300),
     on: COUNTED,
     header: 'Retry-After',
   },
@@ -199,6 +187,11 @@ export const platformErrors = defineErrors({
 });
 
 export const platformCodes: readonly DefinedError[] = Object.values(platformErrors);
+
+/** The statuses that any request can get. In the document each operation has one response for them: `default`. */
+export const DEFAULT_STATUSES: readonly number[] = [408, 413, 414, 415, 417, 431, 500, 503];
+
+export const defaultCodes = platformCodes.filter(({ status }) => DEFAULT_STATUSES.includes(status));
 
 /** Most mistakes that a message names. */
 export const MAX_MISTAKES = 100;

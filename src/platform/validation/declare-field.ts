@@ -101,17 +101,6 @@ export function bodyExampleOf(type: Type<object>): object | undefined {
   return Reflect.getOwnMetadata(BODY_EXAMPLE, type);
 }
 
-/** Returns a mistake in a field of one of the classes, as an example. */
-export function exampleMistake(types: readonly Type<object>[]): string | undefined {
-  const [name] = types.flatMap((type) => validatedFields(type));
-  if (name === undefined) return undefined;
-  const [rule] = types.flatMap(({ prototype = {} }) => fieldsOf(prototype).get(name)?.rule ?? []);
-  // A class that Nest derives has no rules.
-  return rule === undefined
-    ? `There is no member ${name}s; did you mean ${name}?`
-    : mistakeIn(name, rule, true);
-}
-
 /** Returns the fields of a prototype, including inherited ones. */
 function fieldsOf(prototype: object): Fields {
   return Reflect.getMetadata(FIELDS, prototype) ?? new Map();

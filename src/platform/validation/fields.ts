@@ -3,7 +3,7 @@ import { Type as ClassOf } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
 import { type ApiPropertyOptions, getSchemaPath } from '@nestjs/swagger';
 import { declareField, type FieldFacts, isObject } from './declare-field';
-import { isInt64, MAX_INT64, MIN_INT64, parseInt64 } from './int64';
+import { int64Schema, isInt64, MAX_INT64, MIN_INT64, parseInt64 } from './int64';
 
 interface TextFacts extends FieldFacts<string> {
   /** In code points, as lengths in an OpenAPI document are. */
@@ -201,19 +201,14 @@ function toNumber(text: unknown, form: RegExp): unknown {
   return typeof text === 'string' && form.test(text) ? Number(text) : text;
 }
 
-const INT64 = { type: 'integer', format: 'int64' } as const;
-
 type Int64Facts = FieldFacts<number | bigint> & Partial<Readonly<Record<'min' | 'max', number | bigint>>>;
 
 /**
- * Declares an int64: an exact bigint in the handler, and exact digits in JSON. The document adds the bounds. In
- * a query it is a plain decimal. An example, `min` or `max` is a bigint if a number cannot hold it.
+ * Declares an int64: an exact bigint in the handler, and exact digits in JSON. In a query it is a plain decimal. An example, `min` or `max` is a bigint if a number cannot hold it.
  */
 export function Int64({ min, max, ...facts }: Int64Facts): PropertyDecorator {
-  const minimum: object = min === undefined ? {} : { minimum: min };
-  const maximum: object = max === undefined ? {} : { maximum: max };
   return declareField(facts, {
-    schema: { ...INT64, ...minimum, ...maximum },
+    schema: int64Schema(min, max),
     rule: (value) =>
       min === undefined && max === undefined && !isBeyondInt64(value)
         ? 'an integer'
@@ -231,7 +226,7 @@ interface ListFacts<Item> extends FieldFacts<readonly Item[]> {
 /** Declares a list of at least one int64, as exact bigints. In a query it is a repeated parameter: `id=7&id=9`. */
 export function Int64List({ max, ...facts }: ListFacts<number | bigint>): PropertyDecorator {
   return declareField(facts, {
-    schema: { type: 'array', items: { ...INT64 }, minItems: 1, maxItems: max },
+    schema: { type: 'array', items: int64Schema(), minItems: 1, maxItems: max },
     rule: (given, name) => {
       const bounds = [given].flat().some(isBeyondInt64) ? ` from ${MIN_INT64} to ${MAX_INT64}` : '';
       return `1 to ${max} integers${bounds}${repeatHint(given, name, [1, 2])}`;

@@ -12,6 +12,13 @@ const MAX_DIGITS = 19;
 const PLAIN_DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;
 const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
+/** The schema of an int64. Its bounds are bigints, because a number cannot hold the highest one. */
+export function int64Schema(minimum: number | bigint = MIN_INT64, maximum: number | bigint = MAX_INT64) {
+  // @nestjs/swagger expects numbers.
+  const bounds: object = { minimum, maximum };
+  return { type: 'integer', format: 'int64', ...bounds } as const;
+}
+
 export function isInt64(value: unknown): value is bigint {
   return typeof value === 'bigint' && value >= MIN_INT64 && value <= MAX_INT64;
 }
@@ -55,6 +62,5 @@ export function PathId(
   notFound: DefinedError & (() => ApiError),
   example = 1,
 ): ParameterDecorator {
-  const schema = { type: 'integer', format: 'int64' } as const;
-  return PathParam({ name, description, example, schema }, parseInt64, notFound);
+  return PathParam({ name, description, example, schema: int64Schema() }, parseInt64, notFound);
 }

@@ -1,5 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { responseHeaders } from '../../platform/api-docs/header-catalogue';
+import { COMMON_HEADERS, COMPONENT_HEADERS } from '../../platform/api-docs/header-catalogue';
 import { platformCodes } from '../../platform/errors/platform.errors';
 import { framingError } from './framing';
 import type { RouteMethods } from './route-methods';
@@ -13,7 +13,8 @@ import type { RouteMethods } from './route-methods';
 export function enableCors(app: NestFastifyApplication, origins: readonly string[], routes: RouteMethods) {
   if (origins.length === 0) return;
   const ofErrors = platformCodes.flatMap(({ header }) => header ?? []);
-  const exposedHeaders = [...new Set([...responseHeaders.map(({ name }) => name), ...ofErrors])];
+  const documented = Object.keys({ ...COMPONENT_HEADERS, ...COMMON_HEADERS });
+  const exposedHeaders = [...new Set([...documented, ...ofErrors])];
   app.enableCors({
     delegator: ({ headers, raw }, decide) => {
       const { origin, upgrade, 'access-control-request-method': asked } = headers;

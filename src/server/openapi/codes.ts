@@ -1,13 +1,12 @@
 import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
-import { ANY_KEY, lackingScope, scopesOf } from '../../platform/api-docs/required-scopes';
+import { ANY_KEY } from '../../platform/api-docs/required-scopes';
 import { UNCOUNTED } from '../../platform/routes/route-facts';
 import { CODE } from '../../platform/errors/error.schemas';
 import type { DefinedError } from '../../platform/errors/define-errors';
-import { asSentence, platformCodes, platformErrors } from '../../platform/errors/platform.errors';
+import { platformCodes, platformErrors } from '../../platform/errors/platform.errors';
 import { UserError } from '../../platform/errors/user-error';
 import type { EventTypes } from '../../platform/extension/extension';
-import { exampleMistake } from '../../platform/validation/declare-field';
 
 /** The error codes in the order of the document: by status, the modules' codes before the platform's. */
 export type Codes = readonly DefinedError[];
@@ -91,25 +90,10 @@ function mistakeIn(
   return `has two definitions, if ${other.when} (${other.status}) and if ${when} (${status}): rename one of them`;
 }
 
-/**
- * Lists the codes that an operation can return, with its own examples where the message depends on it.
- *
- * @param all the codes of the document
- */
+/** Lists the codes that an operation can return. @param all the codes of the document */
 export function rejectedCodes(operation: OperationObject, all: Codes): Codes {
-  const facts = findOperation(operation.operationId);
-  const own = new Set(facts?.rejects.map(({ code }) => code));
+  const own = new Set(findOperation(operation.operationId)?.rejects.map(({ code }) => code));
   const includes = ({ on = [] }: DefinedError): boolean =>
     typeof on === 'string' ? KINDS[on](operation) : on.includes(operation.operationId ?? '');
-  return all
-    .filter((code) => own.has(code.code) || includes(code))
-    .map((code) => {
-      if (code.code === platformErrors.validation_failed.code) {
-        const mistake = exampleMistake(facts?.types ?? []) ?? 'There is no query parameter limit';
-        return { ...code, example: asSentence(mistake) };
-      }
-      const scopes =
-        code.code === platformErrors.insufficient_scope.code && facts ? scopesOf(facts.scope) : [];
-      return scopes.length > 0 ? { ...code, example: lackingScope(scopes) } : code;
-    });
+  return all.filter((code) => own.has(code.code) || includes(code));
 }

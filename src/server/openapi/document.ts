@@ -4,7 +4,10 @@ import type { FastifyInstance } from 'fastify';
 import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
 import { stringify } from 'lossless-json';
 import { type Config, siteOf } from '../../platform/config/config';
+import { COMMON_HEADERS, COMPONENT_HEADERS } from '../../platform/api-docs/header-catalogue';
+import { IF_NONE_MATCH_HEADER } from '../../platform/entity-tags/entity-tag';
 import { ERROR_SCHEMAS } from '../../platform/errors/error.schemas';
+import { defaultCodes } from '../../platform/errors/platform.errors';
 import type { Extension } from '../../platform/extension/extension';
 import { MAX_ITEMS } from '../../platform/paging/page';
 import { checkOperations, type Codes, codesOf } from './codes';
@@ -17,8 +20,13 @@ export const API_VERSION = '1.0.0';
 
 const VERSION_PREFIX = /^\/v1(?=\/)/;
 
-const KEY_DESCRIPTION =
-  'An API key of an account: `ask_live_…` in production, `ask_test_…` elsewhere. It has scopes, and expires after 365 days by default.';
+const BEARER = {
+  type: 'http',
+  scheme: 'bearer',
+  bearerFormat: 'API key',
+  description:
+    'An API key of an account, without "Bearer": `ask_live_…` in production, `ask_test_…` elsewhere. It has scopes, and expires after 365 days by default.',
+} as const;
 
 const SERVERS: Readonly<Record<Config['deployment'], string>> = {
   production: 'Production',
@@ -39,7 +47,6 @@ const EXACT_SCHEMA = DUMP_SCHEMA.withTags({
  *
  * @param added the codes of every operation besides the platform's
  * @param planTable the plans with their limits, as a Markdown table
- * @returns what a start needs, and a function that adds what only readers need: errors, headers and examples
  */
 export function createDocument(
   app: INestApplication,
@@ -47,14 +54,8 @@ export function createDocument(
   { tags, events }: Required<Pick<Extension, 'tags' | 'events'>>,
   added: Codes,
   planTable: string,
-): { readonly outline: OpenAPIObject; readonly complete: () => OpenAPIObject } {
+): OpenAPIObject {
   const url = config.contactUrl;
-  const bearer = {
-    type: 'http',
-    scheme: 'bearer',
-    bearerFormat: 'API key',
-    description: KEY_DESCRIPTION,
-  } as const;
   const basis = {
     openapi: '3.0.3',
     info: {
@@ -67,26 +68,24 @@ export function createDocument(
     servers: serversOf(config),
     externalDocs: { description: 'Guide', url: `${siteOf(config.publicBaseUrl)}/guide` },
     tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
+    components: {
+      securitySchemes: { bearer: BEARER },
+      schemas: { ...ERROR_SCHEMAS },
+      parameters: { IfNoneMatch: { in: 'header' as const, ...IF_NONE_MATCH_HEADER } },
+      headers: { ...COMPONENT_HEADERS },
+    },
   };
   const document = SwaggerModule.createDocument(app, basis, {
     extraModels: Object.values(events).map(({ data }) => data),
     autoTagControllers: false,
   });
-  // A document completes its own copy.
-  const schemas = { ...document.components?.schemas, ...structuredClone(ERROR_SCHEMAS) };
   const paths = belowBase(document.paths);
+  const schemas = { ...document.components?.schemas };
   checkOperations(paths, schemas, events);
-  const codes = codesOf(paths, added);
-  const components: NonNullable<OpenAPIObject['components']> = { securitySchemes: { bearer }, schemas };
-  const outline = { ...basis, paths, components };
   completeEvents(schemas, events);
-  const complete = (): OpenAPIObject => {
-    if (components.responses) return outline;
-    Object.assign(components, completeResponses(paths, codes));
-    completeSchemas(outline, schemas);
-    return outline;
-  };
-  return { outline, complete };
+  completeSchemas(paths, schemas);
+  const responses = completeResponses(paths, codesOf(paths, added));
+  return { ...basis, paths, components: { ...basis.components, schemas, responses } };
 }
 
 /**
@@ -117,11 +116,19 @@ Bodies are JSON objects in UTF-8. \`id\`, \`categoryId\` and \`petId\` are int64
 
 ## Errors
 
-Every error has the body \`Error\`: \`code\`, \`message\`, \`status\`. The message names each invalid field.
+Every error has the body \`Error\`: \`code\`, \`message\`, \`status\`. The message names each invalid field. Any request can get these errors, which operations have as \`default\`:
+
+${defaultCodes.map(({ status, code, when }) => `- ${status} \`${code}\`: ${when}.`).join('\n')}
 
 In addition to the errors that the operations list, any URL can return 404 \`route_not_found\`, and 405 \`method_not_allowed\` with the methods in \`Allow\`. Other operations may return generic codes, such as \`bad_request\` or \`conflict\`. Handle an unknown code by its status.
 
 Every GET operation also accepts HEAD; the response is the same without the body.
+
+## Headers of every response
+
+${Object.entries(COMMON_HEADERS)
+  .map(([name, header]) => `- \`${name}\`: ${header.description}`)
+  .join('\n')}
 
 ## Changes
 

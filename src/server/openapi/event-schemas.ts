@@ -3,7 +3,7 @@ import { isObject } from '../../platform/validation/declare-field';
 
 export type Schemas = Readonly<Record<string, unknown>>;
 
-export const REFERENCE = '#/components/schemas/';
+const REFERENCE = '#/components/schemas/';
 
 /** The name of the variant of an event with `data` of a class. */
 const variantOf = ({ name }: { readonly name: string }) => `${name}Event`;

@@ -7,9 +7,7 @@ import { REQUIRED_SCOPES } from '../../platform/api-docs/required-scopes';
 import type { Config } from '../../platform/config/config';
 import { serveStatic } from '../../platform/entity-tags/static-content';
 import { JSON_TYPE } from '../../platform/errors/api-error';
-import type { Codes } from '../openapi/codes';
 import { API_TITLE, API_VERSION, jsonText, yamlText } from '../openapi/document';
-import { slimDocument } from '../openapi/slim-document';
 
 const PACKAGE_FOLDER = dirname(require.resolve('swagger-ui-dist/package.json'));
 const JAVASCRIPT = 'text/javascript; charset=utf-8';
@@ -30,11 +28,11 @@ const ASSETS = [
 ] as const;
 
 /** Serves the OpenAPI document at `/openapi.json` and `/openapi.yaml`, without a key. */
-export function serveDocument(fastify: FastifyInstance, document: () => OpenAPIObject): void {
-  serveStatic(fastify, '/openapi.json', () => [{ 'Content-Type': JSON_TYPE }, jsonText(document())]);
+export function serveDocument(fastify: FastifyInstance, document: OpenAPIObject): void {
+  serveStatic(fastify, '/openapi.json', () => [{ 'Content-Type': JSON_TYPE }, jsonText(document)]);
   // RFC 9512.
   const yaml = { 'Content-Type': 'application/yaml; charset=utf-8' };
-  serveStatic(fastify, '/openapi.yaml', () => [yaml, yamlText(document())]);
+  serveStatic(fastify, '/openapi.yaml', () => [yaml, yamlText(document)]);
 }
 
 /** Serves the icon of the pages, for browsers that show another document of the service. */
@@ -43,8 +41,8 @@ export function serveIcon(fastify: FastifyInstance): void {
 }
 
 /** Serves Swagger UI at `/docs`, without a key and from memory. */
-export function serveSwaggerUi(fastify: FastifyInstance, document: () => OpenAPIObject, codes: Codes): void {
-  const urls = () => (document().servers ?? []).map(({ url }) => url);
+export function serveSwaggerUi(fastify: FastifyInstance, document: OpenAPIObject): void {
+  const urls = () => (document.servers ?? []).map(({ url }) => url);
   serveStatic(fastify, '/docs', () => pageOf(SWAGGER_UI, {}, urls()));
   // Relative, so that it also works behind a proxy that adds a prefix.
   fastify.get('/docs/', { config: { public: true } }, (_request, reply) => reply.redirect('../docs'));
@@ -52,9 +50,6 @@ export function serveSwaggerUi(fastify: FastifyInstance, document: () => OpenAPI
     const file = join(PACKAGE_FOLDER, name);
     serveStatic(fastify, `/docs/${name}`, () => [{ 'Content-Type': type }, readFileSync(file)]);
   }
-  // Swagger UI requests no document. JSON is JavaScript.
-  const script = () => `var slimDocument = ${jsonText(slimDocument(document(), codes))}`;
-  serveStatic(fastify, '/docs/slim-document.js', () => [{ 'Content-Type': JAVASCRIPT }, script()]);
 }
 
 type ScopedOperation = OperationObject & { readonly [REQUIRED_SCOPES]?: readonly string[] };
@@ -66,11 +61,11 @@ type ScopedOperation = OperationObject & { readonly [REQUIRED_SCOPES]?: readonly
 export function serveFrontPage(
   fastify: FastifyInstance,
   { publicBaseUrl: base, mcpEnabled = true }: Config & { readonly mcpEnabled?: boolean },
-  document: () => OpenAPIObject,
+  document: OpenAPIObject,
 ): void {
   serveStatic(fastify, '/', () => {
     const groups = new Map<string, Texts[]>();
-    for (const [path, item] of Object.entries(document().paths)) {
+    for (const [path, item] of Object.entries(document.paths)) {
       for (const [method, value] of Object.entries(item)) {
         const operation: ScopedOperation = value;
         const { summary = '', [REQUIRED_SCOPES]: scopes = [], tags = [] } = operation;

@@ -1,93 +1,54 @@
-/** The globals of the scripts before this one. @type {any} */
-const scripts = globalThis;
-const root = document.documentElement;
+/** The global of the script before this one. @type {any} */
+const { SwaggerUIBundle } = globalThis;
 const dark = matchMedia('(prefers-color-scheme: dark)');
-const follow = () => root.classList.toggle('dark-mode', dark.matches);
+const follow = () => document.documentElement.classList.toggle('dark-mode', dark.matches);
 dark.addEventListener('change', follow);
 follow();
-// Swagger UI gives these elements no name, and the keyboard no way to scroll.
-const NAMES = [
-  ['.body-param__text', 'Request body'],
-  ['.close-modal', 'Close'],
-  ['.modal-ux .authorize', 'Authorize'],
-  ['.operation-filter-input', 'Filter'],
-];
-/** @type {(selector: string) => Iterable<any>} */
-const all = (selector) => document.querySelectorAll(selector);
-const nameElements = () => {
-  for (const each of all('select:not([aria-label])')) {
-    each.ariaLabel = each.closest('[data-param-name]')?.dataset.paramName ?? 'Server';
-  }
-  for (const [selector, name] of NAMES) {
-    for (const each of all(selector)) if (each.ariaLabel !== name) each.ariaLabel = name;
-  }
-  for (const each of all('.operation-filter-input')) each.placeholder = 'Filter by path or title';
-  for (const each of all('.curl, .microlight')) each.tabIndex = 0;
-};
-new MutationObserver(nameElements).observe(document.body, { childList: true, subtree: true });
-/**
- * A map of Immutable.js, as Swagger UI has it.
- *
- * @typedef {{ get: (name: string) => any, getIn: (path: string[]) => string,
- *   update: (name: string, change: (list: Operation[]) => Operation[]) => Operation }} Operation
- */
 
-/** Filters the operations, not only their groups. */
-const filterOperations = {
-  fn: {
-    /** @type {(groups: Operation[], phrase: string) => Operation[]} */
-    opsFilter: (groups, phrase) => {
-      /** @type {(each: Operation) => boolean} */
-      const isMeant = (each) =>
-        [
-          each.get('method'),
-          each.get('path'),
-          each.getIn(['operation', 'summary']),
-          each.getIn(['operation', 'operationId']),
-        ]
-          .join(' ')
-          .toLowerCase()
-          .includes(phrase.trim().toLowerCase());
-      const filtered = groups.map((group) => group.update('operations', (list) => list.filter(isMeant)));
-      return filtered.filter((group) => group.get('operations').size > 0);
-    },
+/**
+ * Indents JSON with the digits of each number as they are. Swagger UI rounds integers beyond 2^53.
+ *
+ * @type {(text: string) => string}
+ */
+const indented = (text) => {
+  /** Reads the text of numbers (ECMAScript proposal JSON.parse source text access). @type {any} */
+  const { parse, rawJSON, stringify } = JSON;
+  /** @type {(name: string, value: unknown, context: { source: string }) => unknown} */
+  const keep = (_name, value, { source }) => (typeof value === 'number' ? rawJSON(source) : value);
+  return rawJSON ? stringify(parse(text, keep), undefined, 2) : text;
+};
+const exactNumbers = {
+  wrapComponents: {
+    /** @type {(Original: Function, system: { React: any }) => Function} */
+    responseBody:
+      (Original, { React }) =>
+      /** @type {(props: { content: string, contentType: string }) => unknown} */
+      (props) =>
+        React.createElement(
+          Original,
+          /json/.test(props.contentType)
+            ? { ...props, content: indented(props.content), contentType: 'text' }
+            : props,
+        ),
   },
 };
-/** Keeps the key while the tab is open, also after a reload. */
-const keepKey = {
-  statePlugins: {
-    auth: {
-      wrapActions: {
-        /** @type {(authorize: Function) => (given: { bearer: { value: string } }) => unknown} */
-        authorize: (authorize) => (given) => {
-          sessionStorage.setItem('key', given.bearer.value);
-          return authorize(given);
-        },
-        /** @type {(logout: Function) => (names: unknown) => unknown} */
-        logout: (logout) => (names) => {
-          sessionStorage.removeItem('key');
-          return logout(names);
-        },
-      },
-    },
-  },
-};
-const ui = scripts.SwaggerUIBundle({
-  spec: scripts.slimDocument,
+const ui = SwaggerUIBundle({
+  url: './openapi.json',
   domNode: document.getElementById('swagger-ui'),
   deepLinking: true,
   displayOperationId: true,
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
-  filter: true,
-  plugins: [keepKey, filterOperations],
+  plugins: [exactNumbers],
   /** @type {(request: { headers: Record<string, string> }) => unknown} */
   requestInterceptor: (request) => {
     request.headers.Prefer = 'handling=strict';
     return request;
   },
   onComplete: () => {
+    // The front page hands its key over once: this page forgets it when it is closed.
     const key = sessionStorage.getItem('key');
+    sessionStorage.removeItem('key');
     if (key !== null) ui.preauthorizeApiKey('bearer', key);
   },
 });

@@ -41,7 +41,7 @@ export function breakingChanges(before: any, after: any): string[] {
       compareContents('request')(place, one.content, other.content);
     });
     rejectNew(at, 'required input', requiredOf(had), requiredOf(has));
-    compareMembers(at, 'status', was.responses, is.responses, compareResponses);
+    compareMembers(at, 'status', statusesOf(was, before), statusesOf(is, after), compareResponses);
   };
   const compareResponses: Compare = (at, was, is) => {
     compareMembers(at, 'header', was.headers, is.headers, (place, one, other) =>
@@ -49,15 +49,14 @@ export function breakingChanges(before: any, after: any): string[] {
     );
     compareLists(at, 'required header', requiredOf(was.headers), requiredOf(is.headers));
     compareContents('response')(at, was.content, is.content);
+    compareLists(at, 'code', codesIn(was.description), codesIn(is.description));
   };
   const compareContents =
     (use: Use): Compare =>
     (at, was, is) =>
-      compareMembers(at, 'media type', was, is, (_place, one, other) => {
-        compareSchemas(use, at, one.schema, other.schema);
-        // An error response has an example of each code.
-        compareMembers(at, 'example', one.examples, other.examples, () => undefined);
-      });
+      compareMembers(at, 'media type', was, is, (_place, one, other) =>
+        compareSchemas(use, at, one.schema, other.schema),
+      );
   const compareSchemas = (use: Use, at: string, was: any, is: any) => {
     for (const key of FIXED) compareValue(at, key, was[key], is[key]);
     for (const key of [...MOST, ...LEAST]) {
@@ -91,6 +90,19 @@ export function breakingChanges(before: any, after: any): string[] {
 function inputsOf({ parameters = [], requestBody }: any): Record<string, any> {
   const inputs = parameters.map((each: any) => [`${each.in} ${each.name}`, each]);
   return Object.fromEntries(requestBody ? [...inputs, ['body', requestBody]] : inputs);
+}
+
+/** Returns the responses by status, with those of `default`, whose codes `info.description` lists. */
+function statusesOf({ responses }: any, { info }: any): Record<string, any> {
+  const { default: ofAll, ...own } = responses;
+  const lines = ofAll ? String(info.description).matchAll(/^- (\d{3}) (`\w+`: .*)$/gm) : [];
+  const more = Array.from(lines, ([, status = '', line]) => [status, { ...ofAll, description: `- ${line}` }]);
+  return { ...own, ...Object.fromEntries(more) };
+}
+
+/** Lists the codes in the description of an error response. */
+function codesIn(description = ''): string[] {
+  return Array.from(description.matchAll(/^- `(\w+)`: /gm), ([, code = '']) => code);
 }
 
 function requiredOf(members: Record<string, any> = {}): string[] {
