@@ -37,8 +37,8 @@ interface ListFilters<Member extends string> {
   /** The member of the query with a list of ids. */
   readonly ids?: string;
   /**
-   * By member of the query, a condition that few rows meet, in any order of `id`. `$value` stands for the value, as in
-   * `{ q: 'words(name) @@ $value::tsquery' }`. All these rows are read and sorted.
+   * By member of the query, a condition with an index, in any order of `id`. `$value` stands for the value, as in
+   * `{ q: 'words(name) @@ $value::tsquery' }`. If the next 10,000 rows do not fill the page, all rows that match are read.
    */
   readonly matches?: Readonly<Record<string, string>>;
 }
