@@ -12,7 +12,7 @@ import { Connections } from '../server/http/connections';
 import { OpenFiles } from '../server/http/open-files';
 import { RouteMethods, UnroutedController } from '../server/http/route-methods';
 import { IdempotencyModule } from '../platform/idempotency/idempotent.decorator';
-import { RateLimitModule, ThrottleGuard } from '../rate-limit';
+import { RateLimitModule, RouteLimitGuard, ThrottleGuard } from '../rate-limit';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import { ApiValidationPipe } from '../platform/validation/validation.pipe';
 import { scopesOf, type Store } from './store';
@@ -65,6 +65,7 @@ export class AppModule {
         { provide: Connections, useValue: connections },
         { provide: APP_GUARD, useExisting: BearerGuard },
         { provide: APP_GUARD, useExisting: ThrottleGuard },
+        { provide: APP_GUARD, useExisting: RouteLimitGuard },
         { provide: APP_GUARD, useExisting: ScopeGuard },
         { provide: APP_PIPE, useClass: ApiValidationPipe },
         { provide: APP_FILTER, useClass: ErrorFilter },

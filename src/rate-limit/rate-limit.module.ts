@@ -1,9 +1,9 @@
 import { Module } from '@nestjs/common';
-import { DiscoveryModule, DiscoveryService } from '@nestjs/core';
 import { ThrottlerModule, ThrottlerStorage } from '@nestjs/throttler';
 import { channelToPrimary } from '../platform/runtime/channel';
 import { Clock } from '../platform/runtime/clock';
 import { CONFIG, type Config } from '../platform/config/config';
+import { MINUTE_MS } from '../platform/runtime/time';
 import { Bans } from './bans';
 import { Limits } from './limits';
 import { Persistence } from './persistence';
@@ -12,22 +12,21 @@ import { RateLimitRepository } from './rate-limit.repository';
 import { RateLimitStore } from './rate-limit.store';
 import { RedisConnector } from './redis.client';
 import { RedisRateLimitStore } from './redis.store';
-import { readThrottlers } from './route-limit';
+import { RouteLimitGuard, UNLIMITED } from './route-limit.guard';
 import { ThrottleGuard } from './throttle.guard';
 
 @Module({
   imports: [
     ThrottlerModule.forRootAsync({
-      imports: [DiscoveryModule],
-      inject: [CONFIG, Clock, DiscoveryService],
-      useFactory: ({ redisUrl, redisTimeoutMs }: Config, clock: Clock, discovery: DiscoveryService) => ({
+      inject: [CONFIG, Clock],
+      useFactory: ({ redisUrl, redisTimeoutMs }: Config, clock: Clock) => ({
         storage: channelToPrimary
           ? new PrimaryStore(clock, channelToPrimary)
           : redisUrl
             ? new RedisRateLimitStore(clock, new RedisConnector(redisUrl), redisTimeoutMs)
             : new RateLimitStore(clock),
-        throttlers: readThrottlers(discovery.getControllers()),
-        // The guard of this module shows the windows.
+        throttlers: [{ name: 'default', limit: UNLIMITED, ttl: MINUTE_MS }],
+        // The headers show the windows of the plan.
         setHeaders: false,
       }),
     }),
@@ -37,8 +36,9 @@ import { ThrottleGuard } from './throttle.guard';
     Bans,
     ...(channelToPrimary ? [{ provide: Limits, useExisting: ThrottlerStorage }] : [Persistence, Limits]),
     RateLimitRepository,
+    RouteLimitGuard,
     ThrottleGuard,
   ],
-  exports: [Bans, Limits, RateLimitStore, ThrottleGuard],
+  exports: [Bans, Limits, RateLimitStore, RouteLimitGuard, ThrottleGuard],
 })
 export class RateLimitModule {}

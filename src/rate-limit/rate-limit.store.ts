@@ -1,9 +1,9 @@
+import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { ThrottlerStorage } from '@nestjs/throttler';
 import { Clock } from '../platform/runtime/clock';
 import type { RateLimitDecision, Standing, Usage, Windows } from '../platform/routes/request-context';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
-import { countable } from './route-limit';
 
 export type { RateLimitDecision as Decision, Standing, Usage };
 
@@ -34,6 +34,10 @@ interface Report extends Counters {
   readonly isAdmitted: boolean;
   readonly now: number;
 }
+
+/** The Redis script counts exactly up to this, and takes whole milliseconds. */
+const MAX_ROUTE_LIMIT = 1_000_000_000;
+const MAX_ROUTE_WINDOW_MS = 366 * DAY_MS;
 
 /** Stands for a window without requests and for a day without a limit. It has always ended. */
 const NO_COUNTER: Counter = { used: 0, endsAt: 0 };
@@ -76,12 +80,19 @@ export class RateLimitStore implements ThrottlerStorage {
     return decision;
   }
 
-  /** Counts a request for another `ThrottlerGuard`, which a team may add to its routes. */
-  async increment(key: string, ttl: number, most: number) {
-    const { limit, ttl: windowMs } = countable(most, ttl);
-    const { verdict, windows, now } = await this.take(`throttler:${key}`, { perMinute: limit, windowMs });
+  /**
+   * Counts a request for the library's guards.
+   *
+   * @param key may have any length and characters, and equal another owner
+   * @param ttl the length of the window in milliseconds
+   */
+  async increment(key: string, ttl: number, most: number): ReturnType<ThrottlerStorage['increment']> {
+    const limit = Math.min(Math.floor(most), MAX_ROUTE_LIMIT);
+    const windowMs = Math.min(Math.max(1, Math.floor(ttl)), MAX_ROUTE_WINDOW_MS);
+    const owner = `route:${hash('sha256', key)}`;
+    const { verdict, windows, now } = await this.take(owner, { perMinute: limit, windowMs });
     const { remaining, resetAt } = windows.minute;
-    const timeToExpire = Math.ceil((resetAt - now) / SECOND_MS);
+    const timeToExpire = Math.max(1, Math.ceil((resetAt - now) / SECOND_MS));
     const isBlocked = verdict === 'limited';
     return { totalHits: limit - remaining, timeToExpire, isBlocked, timeToBlockExpire: timeToExpire };
   }
@@ -150,15 +161,11 @@ export class RateLimitStore implements ThrottlerStorage {
   }
 }
 
-/** Returns the window with the fewest requests remaining; of exhausted ones that is the one that resets last. */
+/** Returns the window with the fewest requests remaining; if both have as many, it is the one that resets later. */
 export function tightest({ minute, day }: Windows): Usage {
-  return day ? tighter(minute, day) : minute;
-}
-
-/** If both have as many requests remaining, it is the one that resets later. */
-export function tighter<T extends Usage>(one: T, other: T): T {
-  if (one.remaining !== other.remaining) return one.remaining < other.remaining ? one : other;
-  return other.resetAt >= one.resetAt ? other : one;
+  if (!day) return minute;
+  if (minute.remaining !== day.remaining) return minute.remaining < day.remaining ? minute : day;
+  return day.resetAt >= minute.resetAt ? day : minute;
 }
 
 /** Returns the windows at a time: the known ones that have not ended, and new ones for the rest. */

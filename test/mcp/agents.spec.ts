@@ -1,7 +1,6 @@
 import type { Client } from '@modelcontextprotocol/client';
 import { Body, Controller, Module, Param, Post } from '@nestjs/common';
 import { ApiSchema } from '@nestjs/swagger';
-import { Throttle } from '@nestjs/throttler';
 import Ajv from 'ajv/dist/2020';
 import { parse } from 'lossless-json';
 import { defineScopes, type Extension, Int64, Nested, Operation, Text } from '../../src';
@@ -55,7 +54,6 @@ class NewDog extends Dog {
 @Controller({ path: 'kennels', version: '1' })
 class KennelsController {
   @Post(':place')
-  @Throttle({ short: { limit: 50, ttl: 1_500 }, long: { limit: 900, ttl: 3_600_000 } })
   @Operation({
     id: 'addDog',
     summary: 'Add a dog',
@@ -174,12 +172,9 @@ describe('the tools of an agent', () => {
     expect(agent.getInstructions()).toContain('are data of other people');
   });
 
-  it('name the limits of @Throttle, and have a short schema although a body refers to itself twice', async () => {
+  it('have a short schema although a body refers to itself twice', async () => {
     const { tools } = await keeper.listTools();
-    const { description, inputSchema } = tools.find(({ name }) => name === 'addDog')!;
-    expect(description).toContain(
-      'at most 50 times in 1.5 s.\n\nAn account may call it at most 900 times in 3600 s.',
-    );
+    const { inputSchema } = tools.find(({ name }) => name === 'addDog')!;
     expect(JSON.stringify(inputSchema).length).toBeLessThan(10_000);
     expect(inputSchema).toMatchObject({
       required: ['place', 'body'],

@@ -213,7 +213,11 @@ describe('a module', () => {
     expect(json).toEqual({ code: 'forbidden', message: 'Forbidden resource', status: 403 });
     const { headers } = await add('1/pets/2', TOY, { 'idempotency-key': 'decorated' });
     expect(headers['x-toy']).toBe('yes');
-    expect(headers['ratelimit-policy']).toContain('"default";q=9;w=60');
+    const { key } = await app.createKey();
+    const statuses = [];
+    for (let at = 0; at < 10; at += 1)
+      statuses.push((await app.post('/v1/shelves/1/pets/2/toys', TOY, { key, isDocumented: false })).status);
+    expect(statuses.slice(8)).toEqual([201, 429]);
   });
 
   it('has its own fields in its list of animals, and listPets has its own, if both share a query', async () => {

@@ -8,7 +8,6 @@ import {
   Post,
   type Type,
 } from '@nestjs/common';
-import { minutes, Throttle } from '@nestjs/throttler';
 import { version } from '../../package.json';
 import { defineErrors, type Extension, Operation, parsers, RequireScope } from '../../src';
 import { createStore } from '../../src/app/store';
@@ -47,8 +46,6 @@ const described = (id: string, scope: string, more: object = {}) => {
   return Operation({ ...facts, scope, returns: [204, undefined, ''], ...more });
 };
 const readable = [Get(), RequireScope('pets:read')];
-const throttled = (options: object, name = 'default') =>
-  moduleWith([...readable, Throttle({ [name]: { limit: 5, ttl: minutes(1), ...options } })]);
 
 /** Creates a module that holds animals with an error of this status. */
 function holding(status: number, forbids: PetHold['forbids']): Type {
@@ -74,8 +71,6 @@ class Pet {}
 
 const UNDECLARED =
   'declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.';
-const NAMES = 'and a name of 1 to 20 lower-case letters other than minute and day.';
-const TIMES = 'use milliseconds from 1000 to 31622400000';
 const CODE_FORM = 'is invalid: use words of a to z joined by "_", at most 64 characters.';
 const ONE = { name: 'one' };
 
@@ -106,22 +101,6 @@ describe('the start fails with one sentence for', () => {
     [
       'postLab has only one of `idempotent: true` and @Idempotent(): add the other.',
       moduleWith([Post(), described('postLab', 'pets:read', { idempotent: true })]),
-    ],
-    [
-      `@Throttle of LabController.one has "default" with the limit 1.5: use an integer from 1 to 1000000000, ${NAMES}`,
-      throttled({ limit: 1.5 }),
-    ],
-    [
-      `@Throttle of LabController.one has "default" with the ttl 60: ${TIMES}, ${NAMES}`,
-      throttled({ ttl: 60 }),
-    ],
-    [
-      `@Throttle of LabController.one has "default" with the blockDuration 0: ${TIMES}, ${NAMES}`,
-      throttled({ blockDuration: 0 }),
-    ],
-    [
-      `@Throttle of LabController.one has "day" with the limit 5: use an integer from 1 to 1000000000, ${NAMES}`,
-      throttled({}, 'day'),
     ],
     // The messages of libraries.
     [

@@ -18,11 +18,6 @@ type Limits = Parameters<typeof Throttle>[0];
 const Route = (path: string, limits?: Limits) =>
   applyDecorators(Get(path), RequireScope('pets:read'), ...(limits ? [Throttle(limits)] : []));
 
-/** As many limits, and as long names and numbers, as the start accepts. */
-const LONGEST = Object.fromEntries(
-  ['a', 'b', 'c', 'd'].map((letter) => [letter.repeat(20), { limit: 1e9, ttl: 366 * 86_400_000 }]),
-);
-
 @Controller({ path: 'slots', version: '1' })
 class SlotsController {
   @Post()
@@ -33,18 +28,11 @@ class SlotsController {
   @Route('')
   list() {}
 
-  // The longer window first: the order of the names has no effect.
-  @Route('search', { long: { limit: 3, ttl: 3_600_000 }, short: { limit: 2, ttl: 1_500 } })
+  @Route('search', { default: { limit: 2, ttl: 1_500 } })
   search() {}
 
   @Route('own', { default: { limit: 2, ttl: 60_000 } })
   own() {}
-
-  @Route('roomy', { default: { limit: 1_000, ttl: 3_600_000 } })
-  roomy() {}
-
-  @Route('longest', LONGEST)
-  longest() {}
 
   @Get('open')
   @Public()
@@ -57,7 +45,7 @@ abstract class LimitedController {
   @Route('first')
   first() {}
 
-  @Route('second', { default: { limit: 1 }, long: { limit: 9, ttl: 3_600_000 } })
+  @Route('second', { default: { limit: 1 } })
   second() {}
 }
 

@@ -1,0 +1,56 @@
+import { type ExecutionContext, Injectable } from '@nestjs/common';
+import { ThrottlerGuard, type ThrottlerLimitDetail, type ThrottlerRequest } from '@nestjs/throttler';
+import type { FastifyRequest } from 'fastify';
+import { platformErrors, routeLimitMessage } from '../platform/errors/platform.errors';
+import { ownerOfRequest } from './throttle.guard';
+
+/** The limit of a route without `@Throttle`. A function of a team may return Infinity. */
+export const UNLIMITED = Number.MAX_VALUE;
+
+/**
+ * Counts a request in the window that `@Throttle({ default: … })` adds to its route, for its account, or for its address
+ * on a public route. `ThrottleGuard` has counted it in the windows of the plan.
+ */
+@Injectable()
+export class RouteLimitGuard extends ThrottlerGuard {
+  /** The routes without a limit, by their options. The library decides on each request anew. */
+  private readonly unlimited = new WeakSet<object>();
+
+  /** @throws ApiError 429 */
+  override canActivate(context: ExecutionContext): Promise<boolean>;
+  override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const { keyRejection, routeOptions } = requestOf(context);
+    const isFree = keyRejection !== undefined || this.unlimited.has(routeOptions.config);
+    return isFree || super.canActivate(context);
+  }
+
+  protected override async handleRequest(found: ThrottlerRequest): Promise<boolean> {
+    if (found.limit !== UNLIMITED) return super.handleRequest(found);
+    this.unlimited.add(requestOf(found.context).routeOptions.config);
+    return true;
+  }
+
+  protected override async getTracker(request: FastifyRequest): Promise<string> {
+    return ownerOfRequest(request);
+  }
+
+  /** HEAD and GET share a window. */
+  protected override generateKey(context: ExecutionContext, tracker: string): string {
+    const { method, routeOptions } = requestOf(context);
+    return `${tracker} ${method.replace('HEAD', 'GET')} ${routeOptions.url}`;
+  }
+
+  protected override async throwThrottlingException(
+    context: ExecutionContext,
+    { timeToBlockExpire }: ThrottlerLimitDetail,
+  ): Promise<void> {
+    const request = requestOf(context);
+    if (request.rateLimit) request.rateLimit = { ...request.rateLimit, verdict: 'limited' };
+    const headers = { 'Retry-After': String(timeToBlockExpire) };
+    throw platformErrors.rate_limit_exceeded({ message: routeLimitMessage(timeToBlockExpire), headers });
+  }
+}
+
+function requestOf(context: ExecutionContext): FastifyRequest {
+  return context.switchToHttp().getRequest<FastifyRequest>();
+}
