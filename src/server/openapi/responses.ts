@@ -1,8 +1,7 @@
 import { STATUS_CODES } from 'node:http';
-import type { OpenAPIObject, OperationObject, ResponseObject } from '@nestjs/swagger';
+import type { OpenAPIObject, ResponseObject } from '@nestjs/swagger';
 import { COMPONENT_HEADERS, headersOf, LOCATION_OF_TEXT } from '../../platform/api-docs/header-catalogue';
 import { DEFAULT_STATUSES, defaultCodes } from '../../platform/errors/platform.errors';
-import { SECOND_MS } from '../../platform/runtime/time';
 import { type Codes, operationsOf, rejectedCodes } from './codes';
 
 const DEFAULT: ResponseObject = {
@@ -17,8 +16,6 @@ const NOT_MODIFIED: ResponseObject = {
 };
 
 const refer = (name: string) => ({ $ref: `#/components/responses/${name}` });
-
-type Throttled = OperationObject & { readonly 'x-throttle'?: readonly { limit: number; ttl: number }[] };
 
 /**
  * Gives every operation a response for each status of its own codes, `default` for those of any request, and 304 if it
@@ -36,10 +33,7 @@ export function completeResponses(paths: OpenAPIObject['paths'], codes: Codes) {
     get.responses[304] = refer('NotModified');
   }
   for (const operation of operationsOf(paths)) {
-    // The windows of `@Throttle`, with their length in milliseconds.
-    const { responses, 'x-throttle': windows = [] }: Throttled = operation;
-    for (const { limit, ttl } of windows)
-      operation.description += `\n\nAn account may call it at most ${limit} times in ${ttl / SECOND_MS} s.`;
+    const { responses } = operation;
     const rejected = rejectedCodes(operation, codes);
     const own = rejected.filter((code) => !defaultCodes.includes(code));
     for (const status of new Set(own.map((code) => code.status))) {
