@@ -134,14 +134,28 @@ describe('a change of openapi.json', () => {
 });
 
 describe('a response that openapi.json does not document fails the spec that requested it', () => {
+  const error = (status: number, code: string) => ({
+    status,
+    text: JSON.stringify({ code, message: 'x', status }),
+  });
+
   it.each<[what: string, message: string, method: string, difference: Partial<HttpResponse>]>([
     ['no header', 'x-request-id: must be there', 'GET', { headers: {} }],
     ['a type', 'must be application/json', 'GET', { headers: { 'content-type': 'text/html' } }],
     ['a code', 'body /code: must be one of', 'GET', { text: '{"code":"pet_not_found"}' }],
+    ['a status that is not of `default`', 'got "402 {', 'GET', error(402, 'payment_required')],
+    ['a code that is not of `default`', 'must be one of request_timeout', 'GET', error(408, 'uri_too_long')],
+    ['a code without its header', 'retry-after: must be there', 'GET', error(503, 'service_unavailable')],
     ['a body of HEAD', 'must be empty after HEAD', 'HEAD', {}],
   ])('with %s: %s', async (_what, message, method, difference) => {
     const response = await app.get('/v1/pets?limit=0');
     expect(() => rejectUndocumented(method, '/v1/pets', { ...response, ...difference })).toThrow(message);
+  });
+
+  it('unless it is an error of `default`', async () => {
+    const response = await app.get('/v1/pets?limit=0');
+    const timedOut = { ...response, ...error(408, 'request_timeout') };
+    expect(() => rejectUndocumented('GET', '/v1/pets', timedOut)).not.toThrow();
   });
 
   it('by every client of test/support, for every spelling of a path', async () => {
