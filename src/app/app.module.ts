@@ -18,7 +18,8 @@ import { ApiValidationPipe } from '../platform/validation/validation.pipe';
 import { scopesOf, type Store } from './store';
 
 /** The settings with the URL of the database, also if it is the running embedded server. */
-export type ServiceConfig = Config & { readonly databaseUrl: string };
+/** `isWorker`: the primary process has the port for metrics. */
+export type ServiceConfig = Config & { readonly databaseUrl: string; readonly isWorker?: boolean };
 
 /** The addresses of a controller begin with /v1 unless it names another version. */
 export const VERSIONING: VersioningOptions = { type: VersioningType.URI, defaultVersion: '1' };

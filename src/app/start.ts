@@ -7,15 +7,19 @@ import { createApp } from './create-app';
 import { StandardOutput } from '../server/logging/standard-output';
 import { createStore, type Store } from './store';
 import { userMessage } from './user-message';
-import { type Config, loadEnvFile, readConfig } from '../platform/config/config';
+import {
+  type Config,
+  loadEnvFile,
+  readConfig,
+  takeWorkerConfig,
+  type WorkerConfig,
+} from '../platform/config/config';
 import { listenError, UserError } from '../platform/errors/user-error';
 import { V8_FLAGS } from './v8-flags';
-import { type Channel, channelToPrimary } from '../platform/runtime/channel';
-import { decideFor, Limits } from '../rate-limit';
 import { Connections } from '../server/http/connections';
 import { createLogger, type LogStream } from '../server/logging/logger';
 import { exitOnStopSignal, onStopSignal, stopGracefully, stopLine } from '../server/graceful-stop';
-import { type WorkerConfig, Workers } from '../server/workers';
+import { type WorkerMessage, Workers } from '../server/workers';
 
 export interface StartedService extends BuiltService {
   readonly url: string;
@@ -33,12 +37,15 @@ export interface StartedService extends BuiltService {
  */
 export async function startAnimalStore({ extensions }: StoreOptions = {}): Promise<void> {
   for (const flag of V8_FLAGS) setFlagsFromString(flag);
-  exitOnStopSignal(channelToPrimary && (() => undefined));
+  exitOnStopSignal();
   const output = new StandardOutput();
   // An error of standard error cannot be reported anywhere; it must not end the process.
   process.stderr.on('error', () => undefined);
+  const worker = takeWorkerConfig();
   const fail = async (error: unknown): Promise<void> => {
-    await report(userMessage(error));
+    const failed = userMessage(error);
+    if (worker) await tellPrimary({ failed });
+    else process.stderr.write(`${failed}\n`);
     await output.flush();
     process.exit(1);
   };
@@ -46,21 +53,22 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   process.once('uncaughtException', (error) => void fail(error));
   try {
     const store = createStore(extensions);
-    if (channelToPrimary) return await serveRequests(channelToPrimary, store, output);
+    if (worker) return await serveRequests(worker, store, output, fail);
     loadEnvFile();
     const service = await startService(readConfig(undefined, store.settings), store, output);
     prepareStop(service, output, fail);
     // Without it, such as on a full disk, the service serves all the same.
-    await printBanner(service, output).catch((error: unknown) => report(userMessage(error)));
+    await printBanner(service, output).catch((error: unknown) =>
+      process.stderr.write(`${userMessage(error)}\n`),
+    );
   } catch (error) {
     await fail(error);
   }
 }
 
-/** Prints a sentence, in the primary process. */
-async function report(sentence: string): Promise<void> {
-  if (channelToPrimary) await channelToPrimary.ask('failed', sentence).catch(() => undefined);
-  else process.stderr.write(`${sentence}\n`);
+/** Resolves when a message of a worker was sent, or the primary process has ended. */
+function tellPrimary(message: WorkerMessage): Promise<void> {
+  return new Promise((resolve) => void process.send?.(message, undefined, undefined, () => resolve()));
 }
 
 /** Builds the service and listens. @throws Error that `userMessage` explains; everything is closed first */
@@ -73,19 +81,16 @@ export async function startService(
   const built = await buildService(settings, store, output, undefined, workers);
   const { app, config, database } = built;
   const { log } = app.getHttpAdapter().getInstance();
-  const sayStopping = (pending: number): void => log.info(stopLine(pending));
   const stop = async (): Promise<void> => {
-    if (workers) await workers.stop(sayStopping).then(() => app.close());
-    else {
-      sayStopping(app.get(Connections).pending);
-      await stopGracefully(app);
-    }
+    log.info(stopLine(app.get(Connections).pending));
+    await workers?.stop();
+    await stopGracefully(app);
     // Nest has only logged that the server did not stop.
     await database.close();
     log.info('Stopped.');
   };
   const reason = `The embedded PostgreSQL has stopped unexpectedly. Read ${database.directory}/postgres.log and start the service again.`;
-  const failed = Promise.race([database.ended.then(() => reason), ...(workers ? [workers.failed] : [])]);
+  const failed = database.ended.then(() => reason);
   try {
     const url = workers ? await startWorkers(workers, built) : await listen(app, config);
     return { ...built, stop, failed, url };
@@ -108,17 +113,18 @@ async function listen(app: NestFastifyApplication, { host, port }: Config): Prom
 
 /** Opens METRICS_PORT in this process, and lets workers listen. */
 async function startWorkers(workers: Workers, { app, config, database }: BuiltService): Promise<string> {
-  const fastify = app.getHttpAdapter().getInstance();
-  await fastify.ready();
-  const limits = app.get(Limits, { strict: false });
-  const ofWorkers = { texts: config.texts, databaseUrl: database.url };
-  return workers.start(ofWorkers, (worker) => decideFor(worker, limits));
+  await app.getHttpAdapter().getInstance().ready();
+  return workers.start({ texts: config.texts, databaseUrl: database.url });
 }
 
-/** Serves requests as a worker until the primary process stops it. */
-async function serveRequests(from: Channel, store: Store, output: StandardOutput): Promise<void> {
-  const { texts, databaseUrl } = await from.ask<WorkerConfig>('settings');
-  const config = { ...readConfig(texts, store.settings), databaseUrl };
+/** Serves requests as a worker, until a signal or the end of the primary process. */
+async function serveRequests(
+  { texts, databaseUrl }: WorkerConfig,
+  store: Store,
+  output: StandardOutput,
+  fail: (error: unknown) => Promise<void>,
+): Promise<void> {
+  const config = { ...readConfig(texts, store.settings), databaseUrl, isWorker: true };
   const app = await createApp(config, createLogger(config, output), store);
   const { server } = app
     .getHttpAdapter()
@@ -127,22 +133,16 @@ async function serveRequests(from: Channel, store: Store, output: StandardOutput
     .addHook('preClose', async () => {
       if (!server.listening) return;
       const closed = once(server, 'close');
-      void from.ask('close').catch(() => undefined);
+      await tellPrimary({ isClosing: true });
       await closed;
     });
-  from.handle('stop', () => {
-    const { pending } = app.get(Connections);
-    void stopGracefully(app)
-      .then(() => output.flush())
-      .finally(() => process.exit(0));
-    return pending;
-  });
-  await from.ask('listening', await listen(app, config));
+  prepareStop({ failed: new Promise(() => undefined), stop: () => stopGracefully(app) }, output, fail);
+  await tellPrimary({ url: await listen(app, config) });
 }
 
 /** Stops the service once: with status 0 on a signal, with status 1 when it cannot continue. */
 function prepareStop(
-  { failed, stop }: StartedService,
+  { failed, stop }: Pick<StartedService, 'failed' | 'stop'>,
   output: StandardOutput,
   fail: (error: unknown) => Promise<void>,
 ): void {

@@ -1,6 +1,5 @@
 export { Bans } from './bans';
 export { Limits } from './limits';
-export { decideFor } from './primary.store';
 export { RateLimitModule } from './rate-limit.module';
 export { RateLimitStore, type Standing, type Usage } from './rate-limit.store';
 export { RouteLimitGuard } from './route-limit.guard';

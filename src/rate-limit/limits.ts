@@ -7,7 +7,7 @@ type Maybe<T> = T | Promise<T>;
 
 /**
  * Decides on requests by the windows of their owner, and by the ban of their key if they have one. Without Redis it decides
- * synchronously. A worker asks the primary process instead: `PrimaryStore`.
+ * synchronously.
  */
 @Injectable()
 export class Limits {

@@ -1,13 +1,11 @@
 import { Module } from '@nestjs/common';
 import { ThrottlerModule, ThrottlerStorage } from '@nestjs/throttler';
-import { channelToPrimary } from '../platform/runtime/channel';
 import { Clock } from '../platform/runtime/clock';
 import { CONFIG, type Config } from '../platform/config/config';
 import { MINUTE_MS } from '../platform/runtime/time';
 import { Bans } from './bans';
 import { Limits } from './limits';
 import { Persistence } from './persistence';
-import { PrimaryStore } from './primary.store';
 import { RateLimitRepository } from './rate-limit.repository';
 import { RateLimitStore } from './rate-limit.store';
 import { RedisConnector } from './redis.client';
@@ -20,11 +18,9 @@ import { ThrottleGuard } from './throttle.guard';
     ThrottlerModule.forRootAsync({
       inject: [CONFIG, Clock],
       useFactory: ({ redisUrl, redisTimeoutMs }: Config, clock: Clock) => ({
-        storage: channelToPrimary
-          ? new PrimaryStore(clock, channelToPrimary)
-          : redisUrl
-            ? new RedisRateLimitStore(clock, new RedisConnector(redisUrl), redisTimeoutMs)
-            : new RateLimitStore(clock),
+        storage: redisUrl
+          ? new RedisRateLimitStore(clock, new RedisConnector(redisUrl), redisTimeoutMs)
+          : new RateLimitStore(clock),
         throttlers: [{ name: 'default', limit: UNLIMITED, ttl: MINUTE_MS }],
         // The headers show the windows of the plan.
         setHeaders: false,
@@ -34,7 +30,8 @@ import { ThrottleGuard } from './throttle.guard';
   providers: [
     { provide: RateLimitStore, useExisting: ThrottlerStorage },
     Bans,
-    ...(channelToPrimary ? [{ provide: Limits, useExisting: ThrottlerStorage }] : [Persistence, Limits]),
+    Persistence,
+    Limits,
     RateLimitRepository,
     RouteLimitGuard,
     ThrottleGuard,

@@ -3,17 +3,23 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { isIPv6 } from 'node:net';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Pool } from 'pg';
-import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import {
+  type Aggregator,
+  AggregatorRegistry,
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  Histogram,
+  Registry,
+} from 'prom-client';
 import type { DataSource } from 'typeorm';
 import type { Config } from '../platform/config/config';
 import { JSON_TYPE } from '../platform/errors/api-error';
 import { platformErrors } from '../platform/errors/platform.errors';
 import { listenError } from '../platform/errors/user-error';
-import { channelToPrimary } from '../platform/runtime/channel';
 import type { Logger } from './logging/logger';
 import type { Connections } from './http/connections';
 import { routeOf } from './logging/request-log';
-import type { Workers } from './workers';
 
 /** One Prometheus may collect from many services. */
 const PREFIX = 'animal_store_';
@@ -24,7 +30,7 @@ const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 
 /** Node accepts more than 30 methods; each would be a separate series. */
 const NAMED_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
-/** With WORKERS: an average would hide the process that hangs; the service starts with its primary process. */
+/** With WORKERS: an average would hide the process that hangs; all workers have the same of what cannot be added. */
 const OF_WORKERS: Partial<Record<Aggregator, Aggregator>> = { average: 'max', omit: 'first' };
 
 /** The metrics of one application. No label has a value that a client can choose freely. */
@@ -78,8 +84,7 @@ export class Metrics {
     this.read(Gauge, 'database_pool_size', size, () => pool.options.max);
     const shared =
       '1 if the rate-limit counters are shared through Redis, 0 if this instance counts separately.';
-    // The primary process has the counters of its workers.
-    if (!channelToPrimary) this.read(Gauge, 'rate_limit_shared', shared, () => Number(limits.isShared));
+    this.read(Gauge, 'rate_limit_shared', shared, () => Number(limits.isShared), undefined, 'min');
     this.read(Gauge, 'http_connections', 'Open client connections.', () => connections.bySocket.size);
     const shed = 'New connections closed because MAX_CONNECTIONS was reached (refused).';
     const outcomes = () => ({ refused: connections.refused });
@@ -116,12 +121,14 @@ export class Metrics {
     help: string,
     read: () => number | Readonly<Record<string, number>>,
     label?: string,
+    aggregator: Aggregator = 'sum',
   ): void {
     const metric: Gauge | Counter = new type({
       name: `${PREFIX}${name}`,
       help,
       labelNames: label === undefined ? [] : [label],
       registers: [this.registry],
+      aggregator,
       collect: () => {
         const values = read();
         metric.reset();
@@ -141,25 +148,25 @@ export function serveMetrics(
   fastify: FastifyInstance,
   metrics: Metrics,
   ofExtensions: Registry,
-  config: Config,
-  workers?: Workers,
+  config: Pick<Config, 'metricsHost' | 'metricsPort' | 'workers'> & { readonly isWorker?: boolean },
 ): void {
-  const { metricsHost: host, metricsPort = 0 } = config;
+  const { metricsHost: host, metricsPort = 0, workers, isWorker } = config;
   const registries = [metrics.registry, ofExtensions];
   fastify.addHook('onResponse', (request, reply, done) => {
     metrics.record(request, reply);
     done();
   });
-  channelToPrimary?.handle('metrics', async () =>
-    (await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()))).flat(),
-  );
-  if (channelToPrimary) return;
+  // It reads the metrics of the workers, which it asks through node:cluster.
+  const ofWorkers = isWorker || workers > 1 ? new AggregatorRegistry() : undefined;
+  AggregatorRegistry.setRegistries(registries);
+  if (isWorker) return;
   const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [path] = (request.url ?? '').split('?', 1);
     if (path === '/livez' || path === '/readyz') fastify.routing(request, response);
     else if (path === '/metrics') {
-      const registry = workers ? await workers.total(registries) : Registry.merge(registries);
-      response.setHeader('Content-Type', registry.contentType).end(await registry.metrics());
+      const merged = Registry.merge(registries);
+      const text = await (ofWorkers ? ofWorkers.clusterMetrics() : merged.metrics());
+      response.setHeader('Content-Type', merged.contentType).end(text);
     } else {
       const error = platformErrors.route_not_found();
       response.writeHead(error.getStatus(), { 'Content-Type': JSON_TYPE }).end(error.body);

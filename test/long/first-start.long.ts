@@ -60,7 +60,12 @@ describe('the first start on an empty folder', () => {
     expect(statuses).toEqual(commands.map(() => [0, true]));
     const { port } = new URL(service.url);
     const other = dataFolder();
-    const second = runBuilt('main', [], { DATA_DIR: other.path, PORT: port, WORKERS: '2' });
+    const second = runBuilt('main', [], {
+      DATA_DIR: other.path,
+      PORT: port,
+      WORKERS: '2',
+      REDIS_URL: 'redis://127.0.0.1:1',
+    });
     expect(await second.ended).toBe(1);
     expect(second.output()).toContain(
       `127.0.0.1:${port} is in use. Stop the program that uses it, or set PORT.\n`,

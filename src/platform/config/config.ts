@@ -24,9 +24,18 @@ export const siteOf = (baseUrl: string): string => baseUrl.replace(/\/v1$/, '');
 
 export const CONFIG = Symbol('CONFIG');
 
-/** Marks the environment of the workers of this service: managers of processes use node:cluster, too. */
-export const WORKER_MARK = 'ANIMAL_STORE_WORKER';
-export const isMarked = process.env[WORKER_MARK] !== undefined;
+/** The settings of a worker: a secret may come from a pipe, which only one process can read. */
+export type WorkerConfig = Pick<Config, 'texts'> & { readonly databaseUrl: string };
+
+/** Managers of processes use node:cluster, too. */
+export const WORKER_VARIABLE = 'ANIMAL_STORE_WORKER';
+
+/** Returns the settings of this process if it is a worker. Programs that it starts do not get them. */
+export function takeWorkerConfig(): WorkerConfig | undefined {
+  const { [WORKER_VARIABLE]: text } = process.env;
+  Reflect.deleteProperty(process.env, WORKER_VARIABLE);
+  return text === undefined ? undefined : JSON.parse(text);
+}
 
 /**
  * Adds the variables of `.env` in the working directory to the environment. Variables that are set keep their value.
@@ -81,12 +90,15 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, added: Settings
   });
   for (const [variable, fix] of Object.entries(GONE_SETTINGS))
     if (unquoted(env[variable])) problems.push(`${variable} is no longer a setting: ${fix}`);
+  const values: Record<string, unknown> = Object.fromEntries(entries);
+  if (Number(values['workers']) > 1 && !values['redisUrl'])
+    problems.push('WORKERS above 1 needs REDIS_URL, which makes the limits exact over all of them');
   if (problems.length > 0) {
     throw new UserError(`Invalid settings: ${problems.join('; ')}. Fix them and start again.`);
   }
   // Each value comes from the parser of its own key.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return Object.freeze({ ...Object.fromEntries(entries), texts }) as Config;
+  return Object.freeze({ ...values, texts }) as Config;
 }
 
 /** @throws Error if a secret is given twice, or its file cannot be read */

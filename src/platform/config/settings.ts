@@ -140,7 +140,7 @@ export const settings = {
   workers: setting(
     'WORKERS=1',
     workers,
-    'Number of [processes that serve requests](deploy.md#all-cores), at most 64; `auto`: one for each processor core.',
+    'Number of [processes that serve requests](deploy.md#all-cores), at most 64; `auto`: one for each processor core. More than 1 needs `REDIS_URL`.',
   ),
   publicBaseUrl: setting(
     'PUBLIC_BASE_URL=/v1',

@@ -6,11 +6,10 @@ import {
   type OnModuleInit,
 } from '@nestjs/common';
 import { ModulesContainer } from '@nestjs/core';
-import { channelToPrimary } from './channel';
 
 /**
  * Work that each instance repeats until it stops. If a run fails, the next run tries again. The log has one warning of the
- * first failure, and one of the recovery. No run begins before the last one has ended. A worker does only work of requests.
+ * first failure, and one of the recovery. No run begins before the last one has ended.
  */
 export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnApplicationShutdown {
   protected isStopping = false;
@@ -33,7 +32,6 @@ export abstract class PeriodicWork implements OnModuleInit, OnModuleDestroy, OnA
   abstract run(): Promise<void>;
 
   onModuleInit(): void | Promise<void> {
-    if (channelToPrimary && !this.isOfRequests) return;
     this.timer = setInterval(() => void this.runOnce(), this.intervalMs).unref();
   }
 

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Gauge, type Registry } from 'prom-client';
-import { channelToPrimary } from './channel';
 import { SECOND_MS } from './time';
 
 /**
@@ -14,8 +13,6 @@ export function addScrapedGauges(
   helps: Readonly<Record<string, string>>,
   read: () => Promise<readonly number[]>,
 ): void {
-  // The primary process reads them for all workers.
-  if (channelToPrimary) return;
   let reading: Promise<readonly number[] | void> | undefined;
   // A scrape collects all metrics concurrently.
   const readOnce = () =>
@@ -24,6 +21,6 @@ export function addScrapedGauges(
       .finally(() => (reading = undefined)));
   for (const [at, [name, help]] of Object.entries(helps).entries()) {
     const collect = async (): Promise<void> => gauge.set((await readOnce())?.[at] ?? Number.NaN);
-    const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect });
+    const gauge: Gauge = new Gauge({ name, help, registers: [registry], aggregator: 'first', collect });
   }
 }
