@@ -1,4 +1,3 @@
-import { lackingScope } from '../platform/api-docs/required-scopes';
 import type { ApiError } from '../platform/errors/api-error';
 import type { KeyPrefix } from '../accounts';
 import { BEARER_CHALLENGE, invalidToken, platformErrors } from '../platform/errors/platform.errors';
@@ -38,7 +37,7 @@ export function foreignApiKey(prefix: KeyPrefix): ApiError {
 export function insufficientScope(...scopes: readonly string[]): ApiError {
   const scope = scopes.join(' ');
   return platformErrors.insufficient_scope({
-    message: lackingScope(scopes),
+    message: `The API key lacks the scope ${scopes.join(' or ')}.`,
     headers: { 'WWW-Authenticate': `${BEARER_CHALLENGE}, error="insufficient_scope", scope="${scope}"` },
   });
 }

@@ -25,11 +25,6 @@ export function scopesOf(scope: RequiredScope): readonly string[] {
   return scope === ANY_KEY ? [] : [scope].flat();
 }
 
-/** The message of `insufficient_scope`. @param scopes the key needs one of them */
-export function lackingScope(scopes: readonly string[]): string {
-  return `The API key lacks the scope ${scopes.join(' or ')}.`;
-}
-
 /** The sentence that the description of an operation ends with. @param scopes the key needs one of them */
 export function scopeSentence(scopes: readonly string[]): string {
   if (scopes.length === 0) return 'Every valid key may use it, without a scope.';

@@ -11,32 +11,29 @@ export function text(maxLength: number, pattern: string, more: SchemaObject = {}
 
 export const CODE = { ...text(64, '^[a-z]+(_[a-z]+)*$', { minLength: 1 }), example: code };
 
-/** The schemas of the bodies of errors, which no handler names. */
-export const ERROR_SCHEMAS: Readonly<Record<string, SchemaObject>> = {
-  // The one Error body (docs/specification.md).
-  Error: {
-    type: 'object',
-    properties: {
-      code: {
-        ...CODE,
-        description:
-          'Machine-readable error code. A later release may add codes: handle an unknown code by its `status`.',
-      },
-      message: {
-        ...text(MAX_MESSAGE_LENGTH, String.raw`\S`, { minLength: 1 }),
-        example: 'categoryId must be an integer.',
-        description: 'Human-readable description of what to fix. Its wording may change.',
-      },
-      status: {
-        type: 'integer',
-        format: 'int32',
-        minimum: 400,
-        maximum: 599,
-        description: 'The HTTP status code.',
-        example: status,
-      },
+/** The body of every error (docs/specification.md), which no handler names. */
+export const ERROR_SCHEMA: SchemaObject = {
+  type: 'object',
+  properties: {
+    code: {
+      ...CODE,
+      description:
+        'Machine-readable error code. A later release may add codes: handle an unknown code by its `status`.',
     },
-    description: 'The body of every error response.',
-    required: ['code', 'message', 'status'],
+    message: {
+      ...text(MAX_MESSAGE_LENGTH, String.raw`\S`, { minLength: 1 }),
+      example: 'categoryId must be an integer.',
+      description: 'Human-readable description of what to fix. Its wording may change.',
+    },
+    status: {
+      type: 'integer',
+      format: 'int32',
+      minimum: 400,
+      maximum: 599,
+      description: 'The HTTP status code.',
+      example: status,
+    },
   },
+  description: 'The body of every error response.',
+  required: ['code', 'message', 'status'],
 };

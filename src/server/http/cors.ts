@@ -1,6 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { COMMON_HEADERS, COMPONENT_HEADERS } from '../../platform/api-docs/header-catalogue';
-import { platformCodes } from '../../platform/errors/platform.errors';
 import { framingError } from './framing';
 import type { RouteMethods } from './route-methods';
 
@@ -12,9 +11,7 @@ import type { RouteMethods } from './route-methods';
  */
 export function enableCors(app: NestFastifyApplication, origins: readonly string[], routes: RouteMethods) {
   if (origins.length === 0) return;
-  const ofErrors = platformCodes.flatMap(({ header }) => header ?? []);
-  const documented = Object.keys({ ...COMPONENT_HEADERS, ...COMMON_HEADERS });
-  const exposedHeaders = [...new Set([...documented, ...ofErrors])];
+  const exposedHeaders = ['Allow', ...Object.keys({ ...COMPONENT_HEADERS, ...COMMON_HEADERS })];
   app.enableCors({
     delegator: ({ headers, raw }, decide) => {
       const { origin, upgrade, 'access-control-request-method': asked } = headers;

@@ -6,7 +6,7 @@ import { stringify } from 'lossless-json';
 import { type Config, siteOf } from '../../platform/config/config';
 import { COMMON_HEADERS, COMPONENT_HEADERS } from '../../platform/api-docs/header-catalogue';
 import { IF_NONE_MATCH_HEADER } from '../../platform/entity-tags/entity-tag';
-import { ERROR_SCHEMAS } from '../../platform/errors/error.schemas';
+import { ERROR_SCHEMA } from '../../platform/errors/error.schemas';
 import { defaultCodes } from '../../platform/errors/platform.errors';
 import type { Extension } from '../../platform/extension/extension';
 import { MAX_ITEMS } from '../../platform/paging/page';
@@ -70,7 +70,7 @@ export function createDocument(
     tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
     components: {
       securitySchemes: { bearer: BEARER },
-      schemas: { ...ERROR_SCHEMAS },
+      schemas: { Error: ERROR_SCHEMA },
       parameters: { IfNoneMatch: { in: 'header' as const, ...IF_NONE_MATCH_HEADER } },
       headers: { ...COMPONENT_HEADERS },
     },
