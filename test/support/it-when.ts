@@ -20,9 +20,3 @@ export function describeWhen(condition: boolean, reason: string): (name: string,
 export function printSkipped(name: string, reason: string): void {
   process.stderr.write(`skipped: "${name}" (${reason})\n`);
 }
-
-/** Runs a measurement that loads the machine for minutes. */
-export const itUnderLoad = itWhen(
-  process.env['TEST_LOAD'] === '1',
-  'it loads the machine: TEST_LOAD=1 runs it',
-);
