@@ -9,14 +9,13 @@ import {
   Module,
   NotFoundException,
   Param,
-  Post,
   Query,
   Res,
   UnauthorizedException,
 } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { errorCodes, type FastifyReply } from 'fastify';
-import { Idempotent, type Once, RequireScope } from '../../src';
+import { RequireScope } from '../../src';
 import { platformErrors } from '../../src/platform/errors/platform.errors';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
@@ -61,13 +60,6 @@ const UNEXPECTED: readonly (readonly [thrown: unknown, logged: string])[] = [
 const THROWN = [...EXPECTED, ...UNEXPECTED].map(([thrown]) => thrown);
 const pathOf = (thrown: unknown) => `/v1/lab/thrown/${THROWN.indexOf(thrown)}`;
 
-/** The results of a handler that does its work without `once`. */
-const FORGOTTEN: Readonly<Record<string, unknown>> = {
-  object: { name: 'Rex' },
-  text: 'Rex',
-  nothing: undefined,
-};
-
 /** Throws like a team's module that follows Nest's documentation. */
 @Controller({ path: 'lab', version: '1' })
 class LabController {
@@ -89,13 +81,6 @@ class LabController {
   header(@Query('value') value: string, @Res({ passthrough: true }) reply: FastifyReply) {
     reply.header('X-Value', value);
     return {};
-  }
-
-  @Post('forgotten/:result')
-  @RequireScope('pets:write')
-  forgotten(@Param('result') result: string, @Idempotent() _once: Once) {
-    if (!(result in FORGOTTEN)) throw new NotFoundException();
-    return FORGOTTEN[result];
   }
 }
 
@@ -156,24 +141,6 @@ describe('an exception thrown by a module', () => {
     expect(response.json.message).toMatch(/^Something failed inside/);
     expect(failures().slice(before)).toEqual([expect.stringContaining(logged)]);
   });
-
-  it.each(['object', 'text', 'nothing'])(
-    'a handler with @Idempotent() that returns without its call (%s) gets 500, and the log names it',
-    async (result) => {
-      const post = (path: string, headers = {}) =>
-        app.post(`/v1/lab/forgotten/${path}`, undefined, { headers, isDocumented: false });
-      expectError(await post('no'), 404, 'not_found');
-      for (const headers of [{}, { 'idempotency-key': result }]) {
-        const before = failures().length;
-        expectError(await post(result, headers), 500, 'internal_error');
-        expect(failures().slice(before)).toEqual([
-          expect.stringContaining(
-            'LabController.forgotten has @Idempotent() and does not call it: return once((transaction) => …).',
-          ),
-        ]);
-      }
-    },
-  );
 
   it('after the response is logged, and does not change the response', async () => {
     const headers = { 'x-request-id': 'responded' };

@@ -67,13 +67,9 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
 
   transform(context: ExecutionContext, { data: secretOf }: ArgumentMetadata): Once {
     const reply = context.switchToHttp().getResponse<FastifyReply>();
-    const { request } = reply;
-    request.uncalledOnce = context;
-    return (work) => {
-      request.uncalledOnce = undefined;
-      const header = request.headers['idempotency-key'];
-      return header === undefined ? work() : this.runOnce(parseKey(String(header)), reply, secretOf, work);
-    };
+    const { 'idempotency-key': header } = reply.request.headers;
+    return (work) =>
+      header === undefined ? work() : this.runOnce(parseKey(String(header)), reply, secretOf, work);
   }
 
   private async runOnce(
@@ -180,15 +176,6 @@ export function Idempotent({ secretOf }: { readonly secretOf?: string } = {}): P
     ];
     addParameterFacts(target, key, { rejects, decorators: [ApiHeader(IDEMPOTENCY_KEY_HEADER)] });
   };
-}
-
-/** Rejects a success of a handler that did its work without `once`. @throws Error */
-export function requireOnce({ request, statusCode }: FastifyReply): void {
-  const { uncalledOnce: context } = request;
-  if (!context || statusCode >= 400) return;
-  request.uncalledOnce = undefined;
-  const handler = `${context.getClass().name}.${context.getHandler().name}`;
-  throw new Error(`${handler} has @Idempotent() and does not call it: return once((transaction) => …).`);
 }
 
 /** For `@Idempotent()` in every module. */

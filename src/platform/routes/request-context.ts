@@ -1,5 +1,4 @@
 import type { BlockList } from 'node:net';
-import type { ExecutionContext } from '@nestjs/common';
 import type { ApiError } from '../errors/api-error';
 
 /** The account and the key of a request. */
@@ -89,9 +88,6 @@ declare module 'fastify' {
 
     /** The body as the client sent it, byte for byte; undefined if it is empty. @internal */
     rawBody?: Buffer;
-
-    /** The handler, if it has not called its `once` yet; `@Idempotent()`. @internal */
-    uncalledOnce?: ExecutionContext | undefined;
 
     /** The code of the Error body, if the response has one. @internal */
     errorCode?: string;

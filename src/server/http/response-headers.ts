@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTagOf, isNotModified, serializeJson } from '../../platform/entity-tags/entity-tag';
 import { JSON_TYPE } from '../../platform/errors/api-error';
-import { requireOnce } from '../../platform/idempotency/idempotent.decorator';
 import { linksOf, Page } from '../../platform/paging/page';
 import { resourceUrl, setLocation } from '../../platform/routes/resource-url';
 import type { PathParams } from '../../platform/routes/route-facts';
@@ -27,7 +26,6 @@ export function installResponseHeaders(
     done(null, payload);
   });
   fastify.addHook<unknown, { Params: PathParams }>('onSend', (request, reply, payload, done) => {
-    if (request.uncalledOnce) requireOnce(reply);
     const { deprecation, entityTag } = request.routeOptions.config;
     reply.headers(COMMON_HEADERS).header('X-Request-Id', request.id);
     if (isApiPath(request.originalUrl)) reply.header('Cache-Control', 'no-store');
