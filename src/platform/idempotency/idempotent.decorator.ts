@@ -19,7 +19,7 @@ import { text } from '../errors/error.schemas';
 import { type ApiError, JSON_TYPE } from '../errors/api-error';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
 import { addParameterFacts } from '../routes/route-facts';
-import { setLocation, urlOf } from '../routes/resource-url';
+import { locationOf, urlOf } from '../routes/resource-url';
 import { IdempotencyRepository, type StoredResponse } from './idempotency.repository';
 
 const MAX_LENGTH = 255;
@@ -78,51 +78,40 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
     secretOf: string | undefined,
     work: Work<unknown>,
   ): Promise<string> {
+    const { publicBaseUrl } = this.config;
     const { rawBody = '' } = reply.request;
     const id = idOf(reply.request, key);
     const bodyHash = hash('sha256', rawBody, 'buffer');
-    try {
-      const { status, location, body, isReplay } = await this.sql.transaction(async (transaction) => {
-        // FIND begins after the lock is granted, so it sees the commit of the lock's previous holder.
-        const isGranted = await this.keys.tryLock(id, transaction);
-        const first = await this.keys.find(id, transaction);
-        // A repetition of a finished request may also hold the lock: it only reads.
-        if (!first && !isGranted) throw platformErrors.idempotency_key_in_use();
-        if (first && !first.bodyHash.equals(bodyHash)) throw platformErrors.idempotency_key_reused();
-        if (first && secretOf !== undefined) throw secretAlreadyShown(first);
-        if (first) return { ...first, isReplay: true };
-        const response = this.responseOf(reply, await work(transaction), bodyHash, secretOf);
-        // The key of a failed request can be used again.
-        const isSuccess = response.status >= 200 && response.status < 300;
-        // The database must not have a secret.
-        const stored = secretOf === undefined ? response : { ...response, body: '' };
-        if (isSuccess) await this.keys.store(id, stored, transaction);
-        return { ...response, isReplay: false };
-      });
-      if (isReplay) reply.code(status).header('Idempotent-Replayed', 'true');
-      if (isReplay && location !== null) reply.header('Location', location);
-      reply.type(JSON_TYPE);
-      return body;
-    } catch (error) {
-      // The transaction was rolled back, so the created resource does not exist.
-      reply.removeHeader('Location');
-      throw error;
-    }
-  }
-
-  /** Prints the response with the route's own serializer. */
-  private responseOf(
-    reply: FastifyReply,
-    value: unknown,
-    bodyHash: Buffer,
-    secretOf: string | undefined,
-  ): StoredResponse {
-    const { publicBaseUrl } = this.config;
-    const body = serializeJson(reply, value);
-    if (reply.statusCode === 201) setLocation(reply, publicBaseUrl, value);
-    const sent = reply.getHeader('Location')?.toString() ?? null;
-    const location = secretOf === undefined ? sent : urlOf(publicBaseUrl, secretOf, { ...Object(value) });
-    return { status: reply.statusCode, location, body, bodyHash };
+    const { status, location, body, isReplay } = await this.sql.transaction(async (transaction) => {
+      // FIND begins after the lock is granted, so it sees the commit of the lock's previous holder.
+      const isGranted = await this.keys.tryLock(id, transaction);
+      const first = await this.keys.find(id, transaction);
+      // A repetition of a finished request may also hold the lock: it only reads.
+      if (!first && !isGranted) throw platformErrors.idempotency_key_in_use();
+      if (first && !first.bodyHash.equals(bodyHash)) throw platformErrors.idempotency_key_reused();
+      if (first && secretOf !== undefined) throw secretAlreadyShown(first);
+      if (first) return { ...first, isReplay: true };
+      const value = await work(transaction);
+      const response: StoredResponse = {
+        status: reply.statusCode,
+        location: locationOf(reply, publicBaseUrl, value) ?? null,
+        body: serializeJson(reply, value),
+        bodyHash,
+      };
+      // The database must not have a secret.
+      const withoutSecret = secretOf !== undefined && {
+        location: urlOf(publicBaseUrl, secretOf, { ...Object(value) }),
+        body: '',
+      };
+      // The key of a failed request can be used again.
+      const isSuccess = response.status >= 200 && response.status < 300;
+      if (isSuccess) await this.keys.store(id, { ...response, ...withoutSecret }, transaction);
+      return { ...response, isReplay: false };
+    });
+    if (location !== null) reply.header('Location', location);
+    if (isReplay) reply.header('Idempotent-Replayed', 'true');
+    reply.code(status).type(JSON_TYPE);
+    return body;
   }
 }
 

@@ -8,14 +8,14 @@ export function resourceUrl({ routeOptions, params }: FastifyRequest, baseUrl: s
   return urlOf(baseUrl, routeOptions.url?.replace(/^\/v1(?=\/)/, ''), { ...Object(params) });
 }
 
-/** Sets the `Location` of a 201 (RFC 9110, 10.2.2), unless the handler has set it. */
-export function setLocation(reply: FastifyReply, baseUrl: string, created: unknown): void {
-  if (reply.hasHeader('Location')) return;
+/** Returns the `Location` of a 201 (RFC 9110, 10.2.2): the header that the handler has set, or the URL of the resource. */
+export function locationOf(reply: FastifyReply, baseUrl: string, created: unknown): string | undefined {
+  const own = reply.getHeader('Location')?.toString();
   const { location } = reply.request.routeOptions.config;
   const hasId = typeof created === 'object' && created !== null && 'id' in created;
-  if (location === undefined && !hasId) return;
+  if (own !== undefined || reply.statusCode !== 201 || (location === undefined && !hasId)) return own;
   const prefix = location === undefined ? resourceUrl(reply.request, baseUrl) : baseUrl;
-  reply.header('Location', urlOf(prefix, location ?? '/:id', { ...Object(created) }));
+  return urlOf(prefix, location ?? '/:id', { ...Object(created) });
 }
 
 /** Returns a URL whose path has the values of its parameters, such as `:id`. */

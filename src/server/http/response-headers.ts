@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTagOf, isNotModified, serializeJson } from '../../platform/entity-tags/entity-tag';
 import { JSON_TYPE } from '../../platform/errors/api-error';
 import { linksOf, Page } from '../../platform/paging/page';
-import { resourceUrl, setLocation } from '../../platform/routes/resource-url';
+import { locationOf, resourceUrl } from '../../platform/routes/resource-url';
 import type { PathParams } from '../../platform/routes/route-facts';
 import type { Connections } from './connections';
 import { isApiPath } from './target';
@@ -22,7 +22,8 @@ export function installResponseHeaders(
 ): void {
   fastify.addHook('preSerialization', (_request, reply, payload, done) => {
     if (payload instanceof Page) sendPage(reply, payload, baseUrl);
-    else if (reply.statusCode === 201) setLocation(reply, baseUrl, payload);
+    const location = reply.statusCode === 201 ? locationOf(reply, baseUrl, payload) : undefined;
+    if (location !== undefined) reply.header('Location', location);
     done(null, payload);
   });
   fastify.addHook<unknown, { Params: PathParams }>('onSend', (request, reply, payload, done) => {
