@@ -57,7 +57,10 @@ export const IF_NONE_MATCH_HEADER: ApiHeaderOptions = {
 
 /** Prints a value by the serializer of the route: only the declared fields of its DTO class. */
 export function serializeJson(reply: FastifyReply, value: unknown): string {
-  return textOf(reply.serialize(value));
+  const serialized = reply.serialize(value);
+  // Fastify's type allows bytes, too.
+  if (typeof serialized !== 'string') throw new Error('the serializer of an API route must return text');
+  return serialized;
 }
 
 /**
@@ -103,7 +106,7 @@ function preconditionOf(
       throw validationFailed(['If-Match must be the ETag with its double quotes, a list of such tags, or *']);
     }
     const tags = representations.map((each) =>
-      entityTagOf(textOf(reply.serializeInput(Object.fromEntries(Object.entries(each)), schema)), without),
+      entityTagOf(reply.serializeInput(Object.fromEntries(Object.entries(each)), schema), without),
     );
     // The strong comparison (RFC 9110, 13.1.1).
     const isMatch = ifMatch === undefined || tags.some((tag) => listsTag(ifMatch, tag));
@@ -125,10 +128,4 @@ const CODING = /(-|--|;)(gzip|br|deflate|zstd)(?="$)/;
 function listsTag(condition: string, tag: string): boolean {
   const members = condition.split(',').map((member) => member.trim());
   return members.some((each) => each === tag || each.replace(CODING, '') === tag) || condition.trim() === '*';
-}
-
-/** Requires text: Fastify's type allows bytes, too. */
-function textOf(serialized: unknown): string {
-  if (typeof serialized !== 'string') throw new Error('the serializer of an API route must return text');
-  return serialized;
 }
