@@ -4,16 +4,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
 import { ApiError } from '../../platform/errors/api-error';
 import { asSentence, MAX_MISTAKES, validationFailed } from '../../platform/errors/platform.errors';
-import { isGivenOnce, isObject, validatedFields, valueAt } from '../../platform/validation/declare-field';
+import { isObject, validatedFields, valueAt } from '../../platform/validation/declare-field';
 import { ApiValidationPipe } from '../../platform/validation/validation.pipe';
 
 /** The first preference of this name counts (RFC 7240, section 2). */
 const HANDLING = /(?:^|,)\s*handling\s*=\s*"?(\w*)/i;
 /** Longer names are cut. */
 const MAX_NAME_LENGTH = 100;
-
-/** The name in a list's other form: `id[]=1`, `id[0]=1`. */
-const BRACKETS = /^([^[\]]+)[[\]]/;
 
 /**
  * Rejects what the document does not have, for `Prefer: handling=strict`; always a known parameter with brackets, because
@@ -45,10 +42,10 @@ export class StrictHandling implements CanActivate {
     );
     const types = findOperation(String(valueAt(operation, 'operationId')))?.types ?? [];
     const schema = valueAt(operation, 'requestBody', 'content', 'application/json', 'schema');
-    const others = Object.keys(Object(query)).filter((name) =>
-      isStrict ? !known.includes(name) : knownBefore(name, known),
+    const unknown = Object.keys(Object(query)).filter(
+      (name) => !known.includes(name) && (isStrict || known.includes(withoutBrackets(name))),
     );
-    const mistakes = others.slice(0, MAX_MISTAKES).map((name) => unknownParameter(name, known, types));
+    const mistakes = unknown.slice(0, MAX_MISTAKES).map((name) => unknownParameter(name, known));
     // Each takes some time, and a body may have thousands.
     for (const each of isStrict ? this.unknown(schema, body) : [])
       if (mistakes.push(each) >= MAX_MISTAKES) break;
@@ -99,18 +96,15 @@ export class StrictHandling implements CanActivate {
   }
 }
 
-/** Returns the known name of a parameter with brackets. */
-function knownBefore(given: string, known: readonly string[]): string | undefined {
-  return known.find((name) => name === BRACKETS.exec(given)?.[1]);
+/** Returns the name of a list in another form: `id[]=1`, `id[0]=1`. */
+function withoutBrackets(name: string): string {
+  return name.replace(/[[\]].*/s, '');
 }
 
-/** @param types classes of the query */
-function unknownParameter(given: string, known: readonly string[], types: readonly Type<object>[]): string {
+function unknownParameter(given: string, known: readonly string[]): string {
   const name = visible(given);
-  const meant = knownBefore(name, known);
-  const isOne = meant !== undefined && types.some((type) => isGivenOnce(type, meant));
-  const repetition = isOne ? '' : `, and repeat it for several values, as ${meant}=1&${meant}=2`;
-  const hint = meant === undefined ? hintFor(name, known) : `: write ${meant}${repetition}`;
+  const plain = withoutBrackets(name);
+  const hint = known.includes(plain) ? `: write ${plain}, once for each value` : hintFor(name, known);
   return `There is no query parameter ${name}${hint}`;
 }
 
