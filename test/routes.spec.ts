@@ -16,6 +16,8 @@ const PUBLIC_ROUTES = [
   '/guide/details',
   '/guide/errors',
   '/guide/events',
+  '/guide/front-page.js',
+  '/guide/pages.css',
   '/livez',
   '/llms-full.txt',
   '/llms.txt',
@@ -194,10 +196,16 @@ describe('static content', () => {
 
   it.each([
     [25_000, ['/guide']],
-    [27_000, ['/', '/favicon.ico']],
+    [20_000, ['/', '/guide/front-page.js', '/guide/pages.css', '/favicon.ico']],
     [
       520_000,
-      ['/docs', '/docs/swagger-ui.css', '/docs/swagger-ui-bundle.js', '/openapi.json', '/favicon.ico'],
+      [
+        ...['', '/swagger-ui.css', '/swagger-ui-bundle.js', '/docs.css', '/docs.js'].map(
+          (each) => `/docs${each}`,
+        ),
+        '/openapi.json',
+        '/favicon.ico',
+      ],
     ],
   ])('transfers at most %i bytes compressed for %j', async (max, paths) => {
     let bytes = 0;
@@ -239,11 +247,11 @@ describe('the guide at the service', () => {
     const page = await read('/guide');
     expect(page).toMatch(/<title>Guide for clients · Animal Store<\/title>/);
     expect(page).toMatch(/<h1 id="guide-for-clients">Guide for clients<\/h1>/);
-    expect(page).toMatch(/<pre tabindex="0"[^>]*><code>\$ /);
+    expect(page).toMatch(/<pre><code class="language-text">\$ /);
     expect(page).toMatch(/<table>/);
     expect(page.replaceAll(/<pre.*?<\/pre>/gs, '')).not.toMatch(/\]\(|^#|\*\*|href="[^"]*\.md/m);
     expect(page).not.toContain('<!--');
-    expect(page).toContain(`API=${app.url}/v1<`);
+    expect(page).toContain(`API=${app.url}/v1\n`);
   });
 
   it('is found from every page, the document, and as one text from llms.txt', async () => {
@@ -275,7 +283,7 @@ describe('the guide at the service', () => {
     expect([page.status, linksIn(page.text).filter((link) => /docs|^\.\/$/.test(link))]).toEqual([200, []]);
     const { externalDocs } = (await other.get('/openapi.json')).json;
     expect(externalDocs.url).toBe('https://api.example.com/store/guide');
-    expect(page.text).toContain(`API=${ABSOLUTE}<`);
+    expect(page.text).toContain(`API=${ABSOLUTE}\n`);
     expect((await other.get('/guide/agents', { key: '' })).text).toContain(
       'https://api.example.com/store/mcp',
     );

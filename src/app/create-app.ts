@@ -23,7 +23,7 @@ import { leaveBodiesUnread } from '../server/http/json-body.guard';
 import { Metrics, serveMetrics } from '../server/metrics';
 import { createDocument } from '../server/openapi/document';
 import { serveGuide } from '../server/pages/guide';
-import { serveDocument, serveFrontPage, serveIcon, serveSwaggerUi } from '../server/pages/pages';
+import { serveDocument, serveFrontPage, serveStyle, serveSwaggerUi } from '../server/pages/pages';
 import { addResponseSchemas } from '../server/openapi/schemas';
 import { ProtocolErrors } from '../server/http/protocol-errors';
 import { RequestLog } from '../server/logging/request-log';
@@ -97,10 +97,10 @@ async function assemble(
   app.get(StrictHandling).follow(document);
   serveHealth(fastify, sql, workers ?? fastify.server, () => rejectFaults(sql));
   serveDocument(fastify, document);
-  serveIcon(fastify);
+  serveStyle(fastify);
   serveGuide(fastify, config);
   if (config.docsEnabled) {
-    serveFrontPage(fastify, config, document);
+    serveFrontPage(fastify, config);
     serveSwaggerUi(fastify, document);
   }
   requireDeclaredRoutes();

@@ -15,8 +15,8 @@ import { completeEvents } from './event-schemas';
 import { completeResponses } from './responses';
 import { completeSchemas } from './schemas';
 
-export const API_TITLE = 'Animal Store';
-export const API_VERSION = '1.0.0';
+const API_TITLE = 'Animal Store';
+const API_VERSION = '1.0.0';
 
 const VERSION_PREFIX = /^\/v1(?=\/)/;
 

@@ -32,7 +32,7 @@ const exactNumbers = {
         ),
   },
 };
-const ui = SwaggerUIBundle({
+SwaggerUIBundle({
   url: './openapi.json',
   domNode: document.getElementById('swagger-ui'),
   deepLinking: true,
@@ -44,11 +44,5 @@ const ui = SwaggerUIBundle({
   requestInterceptor: (request) => {
     request.headers.Prefer = 'handling=strict';
     return request;
-  },
-  onComplete: () => {
-    // The front page hands its key over once: this page forgets it when it is closed.
-    const key = sessionStorage.getItem('key');
-    sessionStorage.removeItem('key');
-    if (key !== null) ui.preauthorizeApiKey('bearer', key);
   },
 });
