@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { renameSync, rmSync, statSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import type { PlacedOptions } from './embedded-server';
-import { EmbeddedServerError, MAJOR, type Programs, reasonOf, run, type ServerUser } from './programs';
+import { EmbeddedServerError, type Programs, reasonOf, run, type ServerUser } from './programs';
 
 /** PostgreSQL's own superuser. `pg_hba.conf` rejects its connections. */
 export const SUPERUSER = 'postgres';
@@ -12,36 +12,14 @@ export const APP_ROLE = 'app';
 
 const INITDB_ARGS = `-U ${SUPERUSER} -A trust -E UTF8 --locale-provider=builtin --locale=C.UTF-8 --lc-messages=C`;
 
-/** Returns the folder of PostgreSQL's own files within the data folder. */
+/** Returns the folder of PostgreSQL's own files within the data folder. Each major version has its own. */
 export function clusterOf(directory: string): string {
-  return join(directory, `pg${MAJOR}`);
-}
-
-/** @throws EmbeddedServerError if another major version of PostgreSQL made the data folder */
-export function requireNoOtherMajor(directory: string): void {
-  const names = statSync(directory, { throwIfNoEntry: false }) ? readdirSync(directory) : [];
-  const other = names.find((name) => /^pg\d+$/.test(name));
-  if (other === undefined) return;
-  throw new EmbeddedServerError(
-    `The folder ${directory} has the files of PostgreSQL ${other.slice(2)}, which PostgreSQL ${MAJOR} cannot read: run "db backup FILE" with the version of the store that made them, rename ${directory}/${other}, then run "db restore FILE".`,
-  );
-}
-
-/** Creates a folder and those above it. In /proc `recursive` of Node.js would repeat the same calls forever. */
-function createFolder(path: string, mode = 0o777): void {
-  if (existsSync(path)) return;
-  createFolder(dirname(path));
-  try {
-    mkdirSync(path, mode);
-  } catch (error) {
-    // Another start has created it meanwhile.
-    if (!String(error).startsWith('Error: EEXIST')) throw error;
-  }
+  return join(directory, 'pg18');
 }
 
 /** Creates the data folder, or makes an empty or earlier one private to the server's user. */
 export function prepareFolder(directory: string, user: ServerUser | undefined): void {
-  createFolder(directory, 0o700);
+  mkdirSync(directory, { recursive: true });
   const { uid, mode } = statSync(directory);
   const isOwn = uid === (user?.uid ?? process.getuid?.()) || (user !== undefined && uid === 0);
   // A volume of a container often belongs to root and admits the service by its group.
@@ -86,7 +64,7 @@ DO $$ BEGIN EXECUTE format('COPY (SELECT %L) TO %L', 'local all ${APP_ROLE} trus
     const reason = reasonOf(error);
     const fix = reason.includes('user does not exist')
       ? 'add that user to /etc/passwd, start the service as a user that has a name there, or set DATABASE_URL'
-      : 'fix that, or set DATA_DIR to another folder';
+      : 'fix that, set DATA_DIR to another folder, or set DATABASE_URL';
     throw new EmbeddedServerError(
       `PostgreSQL could not create its files in ${directory} (${reason}): ${fix}.`,
     );

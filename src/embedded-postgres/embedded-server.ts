@@ -5,7 +5,7 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { APP_ROLE, clusterOf, createCluster, prepareFolder, requireNoOtherMajor } from './data-folder';
+import { APP_ROLE, clusterOf, createCluster, prepareFolder } from './data-folder';
 import {
   chooseServerUser,
   EmbeddedServerError,
@@ -94,10 +94,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 async function start(options: PlacedOptions): Promise<EmbeddedServer> {
   const { directory, user, allowSharedUser = true } = options;
   const isShared = user?.name === 'nobody';
-  if (!statSync(clusterOf(directory), { throwIfNoEntry: false })) {
-    requireNoOtherMajor(directory);
-    options.onCreate?.(directory);
-  }
+  if (!statSync(clusterOf(directory), { throwIfNoEntry: false })) options.onCreate?.(directory);
   let log = '';
   let stalePid: string | undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {

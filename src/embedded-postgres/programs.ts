@@ -53,22 +53,8 @@ export function reachablePath(path: string, user: ServerUser | undefined): strin
   return join(SYSTEM_FOLDER, createHash('sha256').update(folder).digest('hex').slice(0, 12));
 }
 
-/** The major version of the package's PostgreSQL. */
-export const MAJOR = '18';
-
-/** Finds the programs of PostgreSQL and checks that they run. */
+/** Finds the programs of the package, or copies them to SYSTEM_FOLDER if the server's user cannot reach them. */
 export async function findPrograms({ directory, user }: PlacedOptions): Promise<Programs> {
-  const programs = await packagePrograms(directory, user);
-  const version = await run(join(programs.bin, 'postgres'), ['--version'], programs.context).catch(reasonOf);
-  if (version.includes(`(PostgreSQL) ${MAJOR}.`)) return programs;
-  const userName = user === undefined ? '' : ` for the user ${user.name}, which replaces root`;
-  throw new EmbeddedServerError(
-    `The programs in ${programs.bin} do not run as PostgreSQL ${MAJOR}${userName} (${version.trim()}): move the project to a folder that every user may enter, start the service as an ordinary user, or set DATABASE_URL.`,
-  );
-}
-
-/** Returns the programs of the package, or of its copy in SYSTEM_FOLDER if the server's user cannot reach them. */
-async function packagePrograms(directory: string, user: ServerUser | undefined): Promise<Programs> {
   const name = `${process.platform}-${process.arch}`;
   let native: string;
   try {

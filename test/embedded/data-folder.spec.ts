@@ -1,11 +1,10 @@
-import { chmodSync, chownSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startEmbedded } from '../../src/embedded-postgres';
 import { prepareFolder } from '../../src/embedded-postgres/data-folder';
 import { chooseServerUser } from '../../src/embedded-postgres/programs';
-import { runCli } from '../support/cli';
 import { itWhen } from '../support/it-when';
-import { cleanUp, isRoot, options, rejectionOf, startChild, temporaryFolder } from './support/harness';
+import { cleanUp, isRoot, options, rejectionOf, temporaryFolder } from './support/harness';
 
 const asRoot = itWhen(isRoot, 'needs root');
 
@@ -24,14 +23,6 @@ describe('DATA_DIR', () => {
         /^EmbeddedServerError: The folder .+ cannot be used \((EEXIST|ENOTDIR): .+\): correct that, or set DATA_DIR to another folder\.$/,
       );
     }
-  });
-
-  it('is rejected in /proc, which has no such folders', async () => {
-    // A process of its own: a start that hangs would stop this one, too.
-    const { refusal } = await startChild().ask({ start: options('/proc/data/below') });
-    expect(refusal).toMatch(
-      /: The folder \/proc\/data\/below cannot be used \(E[A-Z]+: .+\): correct that, or/,
-    );
   });
 
   it('is rejected and left unchanged if it holds other files', async () => {
@@ -67,25 +58,7 @@ describe('DATA_DIR', () => {
     const closed = join(folder, 'closed');
     mkdirSync(closed, { mode: 0o700 });
     expect(await rejectionOf(startEmbedded(options(join(closed, 'data'))))).toMatch(
-      /^EmbeddedServerError: PostgreSQL could not create its files in .+ \(.+: Permission denied\): fix that, or set DATA_DIR to another folder\.$/,
+      /^EmbeddedServerError: PostgreSQL could not create its files in .+ \(.+: Permission denied\): fix that, set DATA_DIR to another folder, or set DATABASE_URL\.$/,
     );
-  });
-});
-
-describe('the data folder of another major version', () => {
-  it('is rejected with what to do, and left unchanged', async () => {
-    const dataDir = join(folder, 'major');
-    mkdirSync(join(dataDir, 'pg17'), { recursive: true, mode: 0o700 });
-    for (const command of [
-      ['keys', 'list'],
-      ['db', 'migrate'],
-    ]) {
-      const { status, all } = await runCli(command, { DATA_DIR: dataDir });
-      expect([status, all.trim()]).toEqual([
-        1,
-        `The folder ${dataDir} has the files of PostgreSQL 17, which PostgreSQL 18 cannot read: run "db backup FILE" with the version of the store that made them, rename ${dataDir}/pg17, then run "db restore FILE".`,
-      ]);
-    }
-    expect(readdirSync(dataDir)).toEqual(['pg17']);
   });
 });

@@ -57,7 +57,7 @@ describe("PostgreSQL's programs", () => {
       writeFileSync(join(root, 'native', 'bin', 'postgres'), failing);
       const refused = await startChild(copy).ask({ start: options(join(folder, 'refused')) });
       expect(refused.refusal).toMatch(
-        /The programs in .+ do not run as PostgreSQL 18.* \(.*cannot open shared object file\): move the project/,
+        /PostgreSQL could not create its files in .+ \(program "postgres" .+\): fix that/,
       );
     },
   );
