@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { NEW_PET_COLUMNS, PET_COLUMNS } from '../pets';
 import { recordAudit } from '../platform/database/audit';
-import { countLines } from './backup/backup-database';
+import { progressOf } from './backup/backup-database';
 import { openConnection } from '../platform/database/data-source';
 import { WITHOUT_TIMEOUTS } from '../platform/database/migrate';
 import { UserError } from '../platform/errors/user-error';
@@ -48,9 +48,9 @@ export function exportPets(
   onProgress: (share: number) => void,
 ): Promise<number> {
   return inOwnTransaction(databaseUrl, async (client) => {
-    const { rows } = await client.query<{ count: number }>('SELECT count(*)::float8 AS count FROM pets');
+    const shown = await progressOf(client, ['pets'], onProgress);
     const copy = client.query(copyTo(EXPORT[format](`SELECT ${PET_COLUMNS} FROM pets ORDER BY id`)));
-    await write(countLines(copy, (lines) => onProgress(lines / (rows[0]?.count ?? lines))));
+    await write(shown(copy));
     // The number of rows arrives before the response to the next query.
     await client.query('');
     return copy.rowCount;

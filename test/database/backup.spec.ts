@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync, readlinkSync, symlinkSync } from 'node:fs';
-import { gunzipSync } from 'node:zlib';
 import { Client } from 'pg';
 import { writeWholeFile } from '../../src/cli/backup/whole-file';
 import { migrate, revert } from '../../src/platform/database/migrate';
 import { kennels, Kennels1795300000000 } from '../modules/support/kennels.extension';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
-import { migrations, schemaConfig } from '../support/schema-config';
+import { schemaConfig } from '../support/schema-config';
 import { untilWaiting } from '../support/lock-waits';
 import { until } from '../support/until';
 import { backup, backupFolder, contentOf, messageOf, restore } from './support/backups';
@@ -112,17 +111,6 @@ describe('a backup', () => {
     await restore(target, file);
     expect(readdirSync(folder.path).filter((name) => name.startsWith('mode'))).toEqual(['mode']);
     await target.drop();
-  });
-
-  it('is text that gunzip shows, with JSON lines around the rows', async () => {
-    const file = folder.file('text');
-    await backup(source, file);
-    const lines = gunzipSync(readFileSync(file)).toString().split('\n');
-    const header = { format: 'animal-store-backup', version: 2, program: '1.0.0' };
-    expect(JSON.parse(lines[0]!)).toMatchObject(header);
-    const start = lines.indexOf('{"table":"migrations"}');
-    expect(lines.slice(start + 1, lines.indexOf('\\.', start))).toHaveLength(migrations.length);
-    expect(JSON.parse(lines.at(-2)!)).toMatchObject({ rows: { migrations: migrations.length, accounts: 1 } });
   });
 
   it('never replaces a link, such as /dev/stdout, or a folder, and needs a folder that exists', async () => {

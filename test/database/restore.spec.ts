@@ -51,24 +51,21 @@ describe('a restore that is rejected', () => {
   const CANNOT =
     /^The backup .* cannot be restored \(.*\): nothing was restored\. If the file is damaged, use another/;
 
-  it.each<[string, file: () => string, sentence?: RegExp]>([
+  it.each<[string, file: () => string]>([
     ...[0, 0.5, 1].flatMap((share): [string, () => string][] => [
       [`has one wrong byte at ${share} of its length`, () => damagedAt(share)],
       [`is truncated after ${share} of its length`, () => truncatedAfter(share)],
     ]),
-    ['has one row less', () => replaced(/animal .*\n\d+\t/, '')],
     ['has one table less', () => replaced(/\{"table":"pets"\}\n[^]*?\n\\\.\n/, '')],
-    ['has no last line', () => replaced(/\{"rows".*\n/, '')],
+    ['has no last line', () => replaced(/\{"sequences".*\n/, '')],
     ['has a value that is not a number', () => replaced(/^7\t/m, 'seven\t')],
     ['has a header that is null', () => replaced(/.*/, 'null')],
     ['has a header without tables', () => replaced(/"tables":.*/, '"tables":7}')],
     ['has no content', () => rewritten(() => '')],
     ['has another format', () => rewritten(() => '{"format":"another"}\n')],
     ['is not compressed', () => changed((bytes) => gunzipSync(bytes))],
-    ['is missing', () => folder.file('missing'), /^The backup cannot be read \(ENOENT.*correct the name/],
-    ['is a folder', () => folder.path, /^The backup cannot be read \(EISDIR/],
-  ])('%s', async (_what, file, sentence = CANNOT) => {
-    await expectRejection(file(), sentence);
+  ])('%s', async (_what, file) => {
+    await expectRejection(file(), CANNOT);
   });
 
   const WRONG =
@@ -122,25 +119,18 @@ describe('a restore that is rejected', () => {
     await other.drop();
   });
 
-  it.each([
-    ['loses rows', 'RETURN NULL', / cannot be restored \(pets has 2000 rows, but 1999 arrived\)/],
-    [
-      'loses the connection',
-      'PERFORM pg_terminate_backend(pg_backend_pid())',
-      /^The database cannot be reached/,
-    ],
-  ])('%s in the target, during a table', async (_what, action, sentence) => {
+  it('loses the connection in the target, during a table', async () => {
     await target.administer(`
       CREATE FUNCTION spoil() RETURNS event_trigger LANGUAGE plpgsql AS $$
         BEGIN
           IF to_regclass('pets') IS NOT NULL AND NOT EXISTS (SELECT FROM pg_trigger WHERE tgname = 'swallow') THEN
             CREATE FUNCTION swallow() RETURNS trigger LANGUAGE plpgsql AS
-              'BEGIN IF NEW.category_id = 7 THEN ${action}; END IF; RETURN NEW; END';
+              'BEGIN IF NEW.category_id = 7 THEN PERFORM pg_terminate_backend(pg_backend_pid()); END IF; RETURN NEW; END';
             CREATE TRIGGER swallow BEFORE INSERT ON pets FOR EACH ROW EXECUTE FUNCTION swallow();
           END IF;
         END $$;
       CREATE EVENT TRIGGER spoil ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION spoil()`);
-    await expectRejection(good, sentence);
+    await expectRejection(good, /^The database cannot be reached/);
     await target.administer('DROP EVENT TRIGGER spoil; DROP FUNCTION spoil');
   });
 });
