@@ -86,11 +86,6 @@ export const auditPages = pages<ListedAuditEntry, 'account'>(
 const LIFT_BAN =
   'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING banned_until > $2 AS "isBanned"';
 
-/** The addresses in the one form that PostgreSQL prints, without bits after the prefix, each once. */
-const NORMAL_ADDRESSES = `
-  SELECT format('%s', network(given::inet)::inet) AS address FROM unnest($1::text[]) WITH ORDINALITY AS given (given, at)
-  GROUP BY 1 ORDER BY min(at)`;
-
 /**
  * Keeps the old secret for good: a client that still sends it gets `revoked_api_key`. Older secrets keep the end of their
  * grace period, unless the new grace period ends earlier.
@@ -156,11 +151,6 @@ export class AccountsRepository {
   async insert(key: Partial<ApiKeyEntity>, manager: EntityManager): Promise<string> {
     const { identifiers } = await manager.insert(ApiKeyEntity, key);
     return String(identifiers[0]?.['id']);
-  }
-
-  async normalAddresses(given: readonly string[], manager: EntityManager): Promise<string[]> {
-    const rows = await this.sql.rows<{ address: string }>(NORMAL_ADDRESSES, [given], manager);
-    return rows.map(({ address }) => address);
   }
 
   /** Lists a page of keys in the order of their creation, or the other way. */

@@ -112,9 +112,7 @@ export class ApiKeysService {
       { command: 'keys change', details: expiry && `expires ${expiry}` },
     ];
     const given = entries.filter(({ details }) => details !== undefined);
-    const normal = async (manager: EntityManager) =>
-      addresses ? { ...change, addresses: await this.keys.normalAddresses(addresses, manager) } : change;
-    if (given.length > 0) await this.change(given, id, (_, manager) => normal(manager), by);
+    if (given.length > 0) await this.change(given, id, () => change, by);
   }
 
   /** Lifts the ban of a key. @returns false if it has none @throws ApiError if neither a key nor a ban has the id */
@@ -166,12 +164,12 @@ export class ApiKeysService {
   private change(
     entries: readonly AuditEntry[],
     id: string,
-    valuesOf: (key: ApiKeyEntity, manager: EntityManager) => KeyValues | false | Promise<KeyValues>,
+    valuesOf: (key: ApiKeyEntity) => KeyValues | false,
     by: Maker | undefined,
   ): Promise<boolean> {
     return this.sql.transaction(async (manager) => {
       const { key, account } = await this.lock(id, manager);
-      const values = await valuesOf(key, manager);
+      const values = valuesOf(key);
       if (values === false) return false;
       await manager.update(ApiKeyEntity, { id: key.id }, values);
       const common = { account: account.name, keyId: key.id, madeByKey: by?.key };
@@ -201,11 +199,7 @@ export class ApiKeysService {
     const secret = createSecret(prefix);
     const expiresAt = request.expiresAt ?? null;
     const stored = storedFormOf(secret, prefix);
-    const lists = {
-      scopes,
-      addresses: await this.keys.normalAddresses(addresses, manager),
-    };
-    const key = { accountId: account.id, ...stored, ...lists, label, expiresAt };
+    const key = { accountId: account.id, ...stored, scopes, addresses, label, expiresAt };
     const id = await this.keys.insert(key, manager);
     const { name, plan } = account;
     const only = addresses.length > 0 ? `, ${detailsOf(addresses)}` : '';
