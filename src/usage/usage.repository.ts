@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Sql } from '../platform/database/sql';
+import { Sql, type Statement } from '../platform/database/sql';
 import type { KeyUsage } from './usage.dto';
 
 /** The counts of the requests of a key, in the order of the columns. */
@@ -34,19 +34,19 @@ const ADD = `
 /** A key of a team's authenticator may have an id that is not a UUID. */
 const IS_UUID = "key_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'";
 
-const read = (days: string, order: string) => `
+/** Of one account, or of all. Only the primary key has the inner order (decision 22). */
+const READ: Statement = {
+  isPlannedAnew: true,
+  text: `
   SELECT to_char(date, 'YYYY-MM-DD') AS date, a.name AS account, key_id AS "keyId", nullif(k.label, '') AS label,
          ${COUNTS.map((name) => `${name}::float8`).join(', ')}
-  FROM (SELECT * FROM key_usage WHERE ${days} LIMIT $3) AS days LEFT JOIN accounts a ON a.id = account_id
+  FROM (
+    SELECT * FROM key_usage WHERE date BETWEEN $1 AND $2 AND ($4::bigint IS NULL OR account_id = $4)
+    ORDER BY account_id, date, key_id LIMIT $3
+  ) AS days LEFT JOIN accounts a ON a.id = account_id
   LEFT JOIN api_keys k ON k.account_id = days.account_id AND k.id = CASE WHEN ${IS_UUID} THEN key_id::uuid END
-  WHERE date <= $2 ORDER BY ${order}`;
-
-const READ_ALL = read('date BETWEEN $1 AND $2', 'days.date, a.name, key_id');
-/** Only the primary key has this order (decision 22). */
-const READ_ACCOUNT = read(
-  '(account_id, date) >= ($4, $1) AND account_id <= $4 ORDER BY account_id, date, key_id',
-  'days.date, key_id',
-);
+  ORDER BY days.date, a.name, key_id`,
+};
 
 /** By the earlier of two clocks. */
 const REMOVE = `
@@ -70,9 +70,7 @@ export class UsageRepository {
 
   /** Reads at most `count` days of keys of an account, or of all accounts. */
   read({ from, to }: Dates, count: number | null, accountId?: bigint): Promise<StoredUsage[]> {
-    return accountId === undefined
-      ? this.sql.rows(READ_ALL, [from, to, count])
-      : this.sql.rows(READ_ACCOUNT, [from, to, count, accountId]);
+    return this.sql.rows(READ, [from, to, count, accountId ?? null]);
   }
 
   /** Keeps the last `days` days of keys, and deletes at most `count` of the others. @returns their number */

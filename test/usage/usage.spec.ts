@@ -170,15 +170,6 @@ describe('GET /v1/usage (getUsage)', () => {
     }
   });
 
-  it('adds up over instances, and after a stop', async () => {
-    const { key } = await app.createKey();
-    const second = await startApp({}, { beside: app });
-    await repeat(3, '/v1/pets', key);
-    await repeat(4, '/v1/pets', key, second);
-    await second.close();
-    expect(await usage(key)).toEqual([expect.objectContaining({ admitted: 7 })]);
-  });
-
   it('is that of the own account; with the scope admin also that of another one', async () => {
     const reader = await app.createKey({ account: 'acme', scopes: ['pets:read'] });
     const admin = await app.createKey({ scopes: ['admin'] });
