@@ -15,7 +15,7 @@ const JSON_LINES = [
     `${BOM}{"name":"Rex","categoryId":3}\r\n{"name":"Zo\\u00eb","categoryId":3,"status":"sold"}\r\n`,
   ],
   ['PostgreSQL', '{"name":"Rex","categoryId":3}\n{"name":"Zoë","categoryId":3.0,"status":"sold"}\n'],
-  ['jq -c', '{"name":"Rex","categoryId":3}\n{"categoryId":3,"name":"Zoë","status":"sold"}'],
+  ['jq -c', '\n{"name":"Rex","categoryId":3}\n{"unknown":[1],"categoryId":3,"name":"Zoë","status":"sold"}'],
 ] as const;
 
 const COLUMNS = ['name', 'categoryId', 'status'];
