@@ -14,10 +14,8 @@ import { RequireScope } from '../auth';
 import { ANY_KEY } from '../platform/api-docs/required-scopes';
 import { CONFIG, type Config } from '../platform/config/config';
 import { validationFailed } from '../platform/errors/platform.errors';
-import { isObject } from '../platform/validation/declare-field';
 import { McpService } from './mcp.service';
 
-const ACCEPTED = 202;
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
 /** The address of the Model Context Protocol: Streamable HTTP without sessions. */
@@ -44,14 +42,10 @@ export class McpController {
   @Post()
   @Header('Cache-Control', 'no-store')
   @RequireScope(ANY_KEY)
-  async serve(@Body() message: unknown, @Req() request: FastifyRequest): Promise<Response> {
+  serve(@Body() message: unknown, @Req() request: FastifyRequest): Promise<Response> {
     this.requireOrigin(request.headers.origin);
-    if (Array.isArray(message)) {
-      throw validationFailed(['The body must be one message, not a batch']);
-    }
-    // A notification has no effect, because nothing outlives its request.
-    const isNotification = isObject(message) && 'method' in message && !('id' in message);
-    return isNotification ? new Response(null, { status: ACCEPTED }) : this.mcp.respond(message, request);
+    if (Array.isArray(message)) throw validationFailed(['The body must be one message, not a batch']);
+    return this.mcp.respond(message, request);
   }
 
   /** The protocol requires it against DNS rebinding, so the name in `Host` proves nothing. */

@@ -16,8 +16,6 @@ type Catalogue = Pick<ApiDocument, 'info'> & { readonly tools: readonly Tool[] }
 /** The headers of the agent's request that its calls have, too. */
 const FORWARDED = /^(?:authorization|user-agent|x-forwarded-(?:for|proto))$/;
 
-const ACCEPTS_JSON = /^\s*$|(?:application|\*)\/(?:json|\*)/i;
-
 const INSTRUCTIONS = [
   'Each tool is one operation of the HTTP API.',
   'Results are JSON. Identifiers are int64: keep every digit, as text if needed.',
@@ -38,7 +36,7 @@ export class McpService {
    * Passes a message to a server of its revision, which exists for this request only. The response is JSON: no message is
    * sent before the result, so a stream of events would only be harder to read.
    *
-   * @param message any JSON value that needs a response
+   * @param message any JSON value but an array
    */
   async respond(message: unknown, agent: FastifyRequest): Promise<Response> {
     // Its first use takes 0.1 s and about 10 MiB, and many deployments have no agents.
@@ -49,8 +47,7 @@ export class McpService {
     const headers = new Headers(Object.entries(agent.headers).map((each) => each.map(String)));
     headers.set('content-type', 'application/json');
     // The SDK requires both types, and a response is always JSON.
-    if (ACCEPTS_JSON.test(agent.headers.accept ?? '*/*'))
-      headers.set('accept', 'application/json, text/event-stream');
+    headers.set('accept', 'application/json, text/event-stream');
     const request = new Request('http://localhost/mcp', { method: 'POST', headers });
     const options = { parsedBody: message };
     if (!(await sdk.isLegacyRequest(request, message))) {
