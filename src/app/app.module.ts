@@ -9,7 +9,6 @@ import { JsonBodyGuard } from '../server/http/json-body.guard';
 import { StrictHandling } from '../server/http/strict-handling.guard';
 import { ErrorFilter } from '../server/http/error.filter';
 import { Connections } from '../server/http/connections';
-import { OpenFiles } from '../server/http/open-files';
 import { RouteMethods, UnroutedController } from '../server/http/route-methods';
 import { IdempotencyModule } from '../platform/idempotency/idempotent.decorator';
 import { RateLimitModule, RouteLimitGuard, ThrottleGuard } from '../rate-limit';
@@ -62,7 +61,6 @@ export class AppModule {
       controllers: [UnroutedController],
       providers: [
         RouteMethods,
-        OpenFiles,
         { provide: Connections, useValue: connections },
         { provide: APP_GUARD, useExisting: BearerGuard },
         { provide: APP_GUARD, useExisting: ThrottleGuard },

@@ -1,15 +1,14 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { json } from 'node:stream/consumers';
 import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
 import { dataFolder, runProgram, running, type RunningService } from '../support/service';
 import { rejectionOf, startHere } from '../support/start';
-import { printSkipped } from '../support/it-when';
 import { until } from '../support/until';
 
 const ROOT = join(__dirname, '..', '..');
@@ -99,11 +98,6 @@ describe('npm start', () => {
       expect(list).toContainEqual(added);
       expect(first.output()).toContain(`${first.url}/docs`);
     },
-    'warns once while the limit of open files is reached (on Linux), and serves again when connections are closed':
-      async () => {
-        if (existsSync('/proc/self/fd')) await reachOpenFiles(first);
-        else printSkipped('the limit of open files', 'needs Linux');
-      },
     'delays no response if the reader of its standard output has stalled; follows, with one sentence and status 1, if the embedded PostgreSQL dies':
       async () => {
         const { child } = first;
@@ -151,22 +145,6 @@ it.each([
     setTimeout(() => process.exit(1), 10_000);`;
   expect(await runProgram(program, {}).ended).toBe(status);
 });
-
-/** Opens more connections than the process may have files. */
-async function reachOpenFiles(service: RunningService): Promise<void> {
-  const { child, url } = service;
-  const { length } = readdirSync(`/proc/${child.pid}/fd`);
-  execFileSync('prlimit', ['--pid', String(child.pid), `--nofile=${length + 20}`]);
-  const { hostname, port } = new URL(url);
-  const clients = Array.from({ length: 60 }, () =>
-    connect(Number(port), hostname).on('error', () => undefined),
-  );
-  const warnings = () => service.output().match(/The opening of files .*EMFILE/g) ?? [];
-  await until(() => warnings().length > 0);
-  for (const client of clients) client.destroy();
-  await until(async () => (await send(url, 'GET', '/readyz').catch(() => undefined))?.status === 200);
-  expect(warnings()).toHaveLength(1);
-}
 
 /** Starts a receiver of traces in OTLP over HTTP, as JSON. Each span has the resource that it describes. */
 async function startOtlpReceiver() {

@@ -17,6 +17,6 @@ export function describeWhen(condition: boolean, reason: string): (name: string,
 }
 
 /** Says that a spec, or a part of it, is skipped. */
-export function printSkipped(name: string, reason: string): void {
+function printSkipped(name: string, reason: string): void {
   process.stderr.write(`skipped: "${name}" (${reason})\n`);
 }
