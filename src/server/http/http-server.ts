@@ -5,7 +5,7 @@ import type { Connections } from './connections';
 import type { Logger } from '../logging/logger';
 import { SECOND_MS } from '../../platform/runtime/time';
 import { requestId, type RequestLog } from '../logging/request-log';
-import { rewriteTarget, TARGET_LIMIT_BYTES } from './target';
+import { rewriteTarget } from './target';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 
@@ -30,7 +30,8 @@ export function createAdapter(
     logController: requestLog,
     genReqId: requestId,
     rewriteUrl: rewriteTarget,
-    routerOptions: { maxParamLength: TARGET_LIMIT_BYTES },
+    // Fastify would reject longer ones without hooks. framing.ts rejects long URLs.
+    routerOptions: { maxParamLength: MAX_HEAD_BYTES },
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
     // During a stop, requests on open connections are served, each with `Connection: close`.
     return503OnClosing: false,
