@@ -144,14 +144,12 @@ describe('static content', () => {
   it.each([
     ['gzip', 'gzip'],
     ['gzip, deflate, br, zstd', 'gzip'],
-    ['*', 'gzip'],
     ['GZIP;q=0.1', 'gzip'],
     [undefined, undefined],
     ['', undefined],
     ['br', undefined],
     ['gzip;q=0', undefined],
-    ['identity;q=0', undefined],
-    [`gzip${', x'.repeat(500)}`, undefined],
+    ['gzip;q=0.000, *', undefined],
   ])('Accept-Encoding %j gets the coding %j', async (accepted, coding) => {
     const { status, headers } = await sent(DOCUMENT, accepted);
     expect([status, headers['content-encoding']]).toEqual([200, coding]);
@@ -174,7 +172,7 @@ describe('static content', () => {
   });
 
   it.each([DOCUMENT, '/openapi.yaml', '/guide/errors', '/llms-full.txt'])(
-    '%s: any origin may read it, also after a preflight, and never with credentials',
+    '%s: any origin may read it, and never with credentials',
     async (path) => {
       const tag = String((await sent(path, 'gzip')).headers['etag']);
       for (const origin of [SHOP, 'https://editor.swagger.io', 'null']) {
@@ -182,9 +180,6 @@ describe('static content', () => {
           [200, 'GET', {}],
           [200, 'HEAD', {}],
           [304, 'GET', { 'if-none-match': tag }],
-          [204, 'OPTIONS', { 'access-control-request-method': 'GET' }],
-          [405, 'OPTIONS', {}],
-          [405, 'POST', { 'content-type': 'application/json' }],
         ] as const) {
           const response = await sent(path, 'gzip', { origin, ...more }, method);
           expect(response).toMatchObject({ status, headers: OPEN });

@@ -5,23 +5,14 @@ import { entityTagOf } from './entity-tag';
 
 const compress = promisify(gzip);
 
-/** Longer headers are not parsed. */
-const MAX_ACCEPT_LENGTH = 1_000;
-const GZIP = /(?:^|,)\s*gzip\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/i;
-const ANY = /(?:^|,)\s*\*\s*(?:;\s*q=([\d.]+)\s*)?(?:,|$)/;
+/** The coding in Accept-Encoding, unless its weight is 0 (RFC 9110, 12.5.3). */
+const GZIP = /(?:^|,)\s*gzip\s*(?:,|;\s*q=(?:1|0\.0*[1-9])|$)/i;
 
 /** The headers of the 200, and its body. */
 type Content = readonly [Readonly<Record<'Content-Type', string> & Record<string, string>>, string | Buffer];
 
 /** Let a page of any origin read the content, without credentials (Fetch standard, CORS protocol). */
 const OPEN = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': '*' } as const;
-
-/** True if the header of a request accepts gzip (RFC 9110, 12.5.3). */
-function acceptsGzip(accepted: string | string[] = ''): boolean {
-  if (accepted.length > MAX_ACCEPT_LENGTH) return false;
-  const [, weight = 1] = GZIP.exec(String(accepted)) ?? ANY.exec(String(accepted)) ?? [undefined, 0];
-  return Number(weight) > 0;
-}
 
 /**
  * Serves the same content to every client, without a key, and so to pages of every origin. The first request makes it,
@@ -33,19 +24,8 @@ export function serveStatic(fastify: FastifyInstance, path: string, make: () => 
   const config = { public: true, cors: false, entityTag: [] } as const;
   fastify.get(path, { config }, async (request, reply) => {
     const { plain, zipped } = await (variants ??= variantsOf(make()));
-    const { bytes, headers } = acceptsGzip(request.headers['accept-encoding']) ? zipped : plain;
+    const { bytes, headers } = GZIP.test(String(request.headers['accept-encoding'])) ? zipped : plain;
     return reply.header('Vary', 'Accept-Encoding').headers(OPEN).headers(headers).send(bytes);
-  });
-  fastify.route({
-    method: ['OPTIONS', 'POST', 'PUT', 'PATCH', 'DELETE'],
-    url: path,
-    config: { ...config, unrouted: true },
-    handler: ({ method, headers }, reply) => {
-      reply.headers(OPEN);
-      if (method !== 'OPTIONS' || !headers['access-control-request-method']) reply.callNotFound();
-      // `*` does not include Authorization.
-      else void reply.code(204).header('Access-Control-Allow-Headers', '*, Authorization').send();
-    },
   });
 }
 
