@@ -1,5 +1,5 @@
 import { format } from 'node:util';
-import { type Logger as PinoLogger, pino } from 'pino';
+import { type Logger as PinoLogger, pino, stdSerializers } from 'pino';
 import type { Config } from '../../platform/config/config';
 
 export type Logger = PinoLogger & { readonly droppedLines: () => number };
@@ -16,27 +16,21 @@ export const API_KEY_MARK = 'ask_';
 /** Matches an API key anywhere in a line: in a path, an error, a request id. */
 const API_KEY = /ask_(live|test)_[0-9A-Za-z]+/g;
 
-/** The causes of an error that a line has. */
-const MAX_CAUSES = 5;
-
 /** Replaces API keys. Few lines contain one, and the search for the first characters takes half the time. */
-export function maskKeys(line: string): string {
+function maskKeys(line: string): string {
   return line.includes(API_KEY_MARK) ? line.replaceAll(API_KEY, `${API_KEY_MARK}$1_…`) : line;
 }
 
 /** Escapes DEL and the C1 controls, as JSON escapes the C0 controls: some terminals execute them. */
-export function escapeControls(text: string): string {
+function escapeControls(text: string): string {
   return text.replaceAll(/[\u007f-\u009f]/g, (control) => `\\u00${control.charCodeAt(0).toString(16)}`);
 }
 
-/** Keeps only the properties that locate and explain an error. Errors of the database also have the parameters. */
-function describe(error: unknown, depth = 0): object {
+/** Keeps only what locates and explains an error. Errors of the database also have the parameters. */
+function describe(error: unknown): object {
   if (!(error instanceof Error)) return { message: format('%s', error) };
-  const { name, message, stack, cause } = error;
-  const code = 'code' in error ? { code: error.code } : {};
-  // An error may be its own cause.
-  const isShown = cause !== undefined && depth < MAX_CAUSES;
-  return { type: name, message, ...code, stack, ...(isShown && { cause: describe(cause, depth + 1) }) };
+  const { type, message, stack } = stdSerializers.err(error);
+  return { type, message, ...('code' in error && { code: error.code }), stack };
 }
 
 /** Creates the logger of the process: JSON lines. */
@@ -46,18 +40,8 @@ export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream: Log
       level: logLevel,
       base: null,
       redact: ['req.headers.authorization', 'headers.authorization'],
-      serializers: { err: (error) => describe(error) },
-      hooks: {
-        streamWrite: (line) => escapeControls(maskKeys(line)),
-        logMethod(args, method) {
-          try {
-            method.apply(this, args);
-          } catch (error) {
-            // A member cannot be read. The work that logs continues.
-            method.call(this, `A line of the log cannot be written: ${format('%s', error)}`);
-          }
-        },
-      },
+      serializers: { err: describe },
+      hooks: { streamWrite: (line) => escapeControls(maskKeys(line)) },
     },
     stream,
   );

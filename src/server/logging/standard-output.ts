@@ -1,9 +1,7 @@
 import { constants, fstatSync, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { styleText } from 'node:util';
 import { prettyFactory } from 'pino-pretty';
 import { SonicBoom } from 'sonic-boom';
-import { REQUEST } from './request-log';
 import { outputError } from '../../platform/errors/user-error';
 
 /** About 18,000 lines that wait while the reader stalls or writing fails. Further ones are dropped. */
@@ -79,34 +77,16 @@ function descriptorOf({ fd, isTTY }: { readonly fd: number; readonly isTTY: bool
   }
 }
 
-const prettify = prettyFactory({ singleLine: true, translateTime: 'SYS:HH:MM:ss', ignore: 'context' });
+const prettify = prettyFactory({
+  singleLine: true,
+  translateTime: 'SYS:HH:MM:ss',
+  ignore: 'context,reqId,route',
+});
 
 /** A control character in a text of JSON, but the line feeds of stack traces; or any other escape sequence. */
 const JSON_ESCAPE = /\\(u00(?:[0189][0-9a-f]|7f)|[bfrt])|\\./g;
 
-/** Turns a line into readable ones, for a terminal. Control characters stay escaped; other text stays as it is. */
+/** Turns a line into a readable one, for a terminal. Control characters stay escaped; other text stays as it is. */
 export function readable(line: string): string {
-  try {
-    const escaped = line.replaceAll(JSON_ESCAPE, (found, control) => (control ? `\\${found}` : found));
-    // The members that are missing, or of another type, make no line of a request.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const facts = JSON.parse(escaped) as LogLine;
-    const isRequest = facts.msg === REQUEST && typeof facts.status === 'number';
-    return isRequest ? `${requestText(facts).replaceAll('\n', String.raw`\n`)}\n` : prettify(escaped);
-  } catch {
-    return line;
-  }
-}
-
-type LogLine = Readonly<Partial<Record<string, string | number>>>;
-
-function requestText(line: LogLine): string {
-  const { time = 0, method, path, cause, status, code, durationMs, account, ip } = line;
-  const at = new Date(time).toTimeString().slice(0, 'HH:MM:SS'.length);
-  const duration = durationMs === undefined ? '' : `${Math.round(Number(durationMs))} ms`;
-  // A request that breaks HTTP has no path.
-  const facts = [at, method, path ?? cause, status, code, duration, account ?? ip];
-  const text = facts.filter(Boolean).join(' ');
-  if (Number(status) < 400) return text;
-  return styleText(Number(status) < 500 ? 'yellow' : 'red', text);
+  return prettify(line.replaceAll(JSON_ESCAPE, (found, control) => (control ? `\\${found}` : found)));
 }
