@@ -21,10 +21,6 @@ import {
   validatedFields,
 } from './declare-field';
 
-/** Most validators of all objects of a body. Each takes some 2 µs, and each object as long as six. */
-const MAX_CHECKS = 8_000;
-const CHECKS_OF_OBJECT = 6;
-
 const OPTIONS = {
   transform: true,
   whitelist: true,
@@ -62,12 +58,6 @@ export class ApiValidationPipe extends ValidationPipe {
     throw validationFailed([`The ${input.type} must have at least one of ${fields.join(', ')}`]);
   }
 
-  /** Runs class-validator if its work is bounded. @throws ApiError `validation_failed` */
-  protected override async validate(entity: object, options?: object): Promise<ValidationError[]> {
-    if (countChecks(entity) <= MAX_CHECKS) return super.validate(entity, options);
-    throw validationFailed(['The body has too many objects']);
-  }
-
   /** Reads a value by class-transformer and class-validator. */
   private async read(value: object, input: ArgumentMetadata, type: Type): Promise<object> {
     try {
@@ -83,22 +73,6 @@ export class ApiValidationPipe extends ValidationPipe {
       throw validationFailed(['A field has an unexpected type or form']);
     }
   }
-}
-
-/** Estimates the work of class-validator for an object and the objects in it, in validators. */
-function countChecks(entity: object): number {
-  let checks = 0;
-  const checksOf = new Map<Type, number>();
-  const objects = new Set([entity]);
-  // The loop also visits the objects that it adds.
-  for (const object of objects) {
-    const { constructor: type }: { constructor: Type } = Object.getPrototypeOf(object) ?? Object.prototype;
-    const own = checksOf.get(type) ?? validatedFields(type).length;
-    checksOf.set(type, own);
-    checks += own && own + CHECKS_OF_OBJECT;
-    for (const each of Object.values(object)) if (typeof each === 'object' && each) objects.add(each);
-  }
-  return checks;
 }
 
 /** Creates the DTO of a marked class, and adds its mistakes. Items of a list that is too long are not read. */
