@@ -5,8 +5,6 @@ import { AuthModule, BearerGuard, ScopeGuard } from '../auth';
 import type { Clock } from '../platform/runtime/clock';
 import type { Config } from '../platform/config/config';
 import { DatabaseModule } from '../platform/database/database.module';
-import { JsonBodyGuard } from '../server/http/json-body.guard';
-import { StrictHandling } from '../server/http/strict-handling.guard';
 import { ErrorFilter } from '../server/http/error.filter';
 import { Connections } from '../server/http/connections';
 import { RouteMethods, UnroutedController } from '../server/http/route-methods';
@@ -22,16 +20,6 @@ export type ServiceConfig = Config & { readonly databaseUrl: string; readonly is
 
 /** The addresses of a controller begin with /v1 unless it names another version. */
 export const VERSIONING: VersioningOptions = { type: VersioningType.URI, defaultVersion: '1' };
-
-/** Its guards run after all others: Nest runs the guards of modules in the order of the imports. */
-@Module({
-  providers: [
-    StrictHandling,
-    { provide: APP_GUARD, useClass: JsonBodyGuard },
-    { provide: APP_GUARD, useExisting: StrictHandling },
-  ],
-})
-class BodyModule {}
 
 /**
  * Lists the modules that every request needs, and the guards, the pipe and the filter of every request. The guards of
@@ -56,7 +44,6 @@ export class AppModule {
         RateLimitModule,
         IdempotencyModule,
         ...store.modules(config),
-        BodyModule,
       ],
       controllers: [UnroutedController],
       providers: [

@@ -19,7 +19,7 @@ import { guardFraming } from '../server/http/framing';
 import { Connections } from '../server/http/connections';
 import { serveHealth } from '../server/health';
 import { createAdapter } from '../server/http/http-server';
-import { leaveBodiesUnread } from '../server/http/json-body.guard';
+import { JsonBodyGuard, leaveBodiesUnread } from '../server/http/json-body.guard';
 import { Metrics, serveMetrics } from '../server/metrics';
 import { createDocument } from '../server/openapi/document';
 import { serveGuide } from '../server/pages/guide';
@@ -79,6 +79,8 @@ async function assemble(
   enableCors(app, config.corsOrigins, methods);
   installResponseHeaders(fastify, connections, config.publicBaseUrl, limitHeaders);
   leaveBodiesUnread(fastify);
+  // Nest runs them after the guards of modules.
+  app.useGlobalGuards(new JsonBodyGuard(config), new StrictHandling(() => document));
   let metrics: Metrics | undefined;
   if (config.metricsPort !== undefined) {
     const source = app.get<DataSource>(getDataSourceToken());
@@ -94,7 +96,6 @@ async function assemble(
   const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
   const document = createDocument(app, config, store, added, planTable());
   addResponseSchemas(fastify, document);
-  app.get(StrictHandling).follow(document);
   serveHealth(fastify, sql, workers ?? fastify.server, () => rejectFaults(sql));
   serveDocument(fastify, document);
   serveStyle(fastify);

@@ -1,8 +1,8 @@
 import { type IncomingMessage, METHODS } from 'node:http';
-import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type DuplicateKeyInfo, parse } from 'lossless-json';
-import { CONFIG, type Config } from '../../platform/config/config';
+import type { Config } from '../../platform/config/config';
 import { ApiError } from '../../platform/errors/api-error';
 import { platformErrors } from '../../platform/errors/platform.errors';
 import { integralValue } from '../../platform/validation/int64';
@@ -31,9 +31,8 @@ export function leaveBodiesUnread(fastify: FastifyInstance): void {
  * Checks the media type of a body, then its size, then its text. It is the last guard, so the others have admitted the
  * request; and a guard, so `@Body()`, `@Body('name')` and `@Req()` have the body. An empty body counts as no body.
  */
-@Injectable()
 export class JsonBodyGuard implements CanActivate {
-  constructor(@Inject(CONFIG) private readonly config: Config) {}
+  constructor(private readonly config: Config) {}
 
   /** @throws ApiError 413, 415 or 400 */
   canActivate(context: ExecutionContext): true | Promise<true> {

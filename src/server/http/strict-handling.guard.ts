@@ -1,4 +1,4 @@
-import { type CanActivate, type ExecutionContext, Injectable, type Type } from '@nestjs/common';
+import type { CanActivate, ExecutionContext, Type } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
@@ -16,15 +16,11 @@ const MAX_NAME_LENGTH = 100;
  * Rejects what the document does not have, for `Prefer: handling=strict`; always a known parameter with brackets, because
  * without it a list would have no filter. It runs after the guard that reads the body.
  */
-@Injectable()
 export class StrictHandling implements CanActivate {
-  private document: OpenAPIObject | undefined;
   private readonly pipe = new ApiValidationPipe();
 
-  /** Sets the document. It is created from the modules, of which this guard is a part. */
-  follow(document: OpenAPIObject): void {
-    this.document = document;
-  }
+  /** @param document returns the document, which is made after the guards */
+  constructor(private readonly document: () => OpenAPIObject) {}
 
   /** @throws ApiError `validation_failed` */
   canActivate(context: ExecutionContext): true | Promise<never> {
@@ -33,7 +29,8 @@ export class StrictHandling implements CanActivate {
     const isStrict = HANDLING.exec(String(headers['prefer']))?.[1]?.toLowerCase() === 'strict';
     if (!isStrict && !/[[\]]|%5[bd]/i.test(raw.url ?? '')) return true;
     const path = (routeOptions.url ?? '').replace(/^\/v1/, '').replaceAll(/:(\w+)/g, '{$1}');
-    const operation = valueAt(this.document, 'paths', path, method === 'HEAD' ? 'get' : method.toLowerCase());
+    const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
+    const operation = valueAt(this.document(), 'paths', path, verb);
     if (operation === undefined) return true;
     if (isStrict) http.getResponse<FastifyReply>().header('Preference-Applied', 'handling=strict');
     const parameters = [valueAt(operation, 'parameters') ?? []].flat();
@@ -78,7 +75,7 @@ export class StrictHandling implements CanActivate {
   private *unknown(schema: unknown, value: unknown, path: readonly string[] = []): Generator<string> {
     const reference = valueAt(schema, '$ref') ?? valueAt([valueAt(schema, 'allOf')].flat()[0], '$ref');
     if (typeof reference === 'string') {
-      yield* this.unknown(valueAt(this.document, ...reference.split('/').slice(1)), value, path);
+      yield* this.unknown(valueAt(this.document(), ...reference.split('/').slice(1)), value, path);
       return;
     }
     if (Array.isArray(value)) {
