@@ -36,21 +36,11 @@ function isDecodable(value: string): boolean {
   }
 }
 
-/** A list of URLs, hosts in a parameter, or a sentinel. */
-const SEVERAL_SERVERS = /,\s*\w+:\/\/|[?&]host=[^&]*(,|%2C)|[?&]sentinel=/i;
-
-/** A comma in the host or the port: the clients take it for a part of one name. */
-const SEVERAL_HOSTS = /^\w+:\/\/[^/?]*,[^@/?]*([/?]|$)/i;
-
 /** Accepts the URL of one server with a user name and password. Messages do not repeat the value. */
 function serverUrlOf(...schemes: readonly string[]): Parser<string> {
   const parse = urlOf(...schemes);
   return (value) => {
-    const isUnencoded = UNENCODED.test(value) || !isDecodable(value);
-    if (SEVERAL_SERVERS.test(value) || (SEVERAL_HOSTS.test(value) && !isUnencoded)) {
-      throw new Error('names several servers: name one endpoint in front of them, such as HAProxy');
-    }
-    if (isUnencoded) {
+    if (UNENCODED.test(value) || !isDecodable(value)) {
       throw new Error(
         'has a reserved character in its user name or password: write % as %25, @ as %40, / as %2F, ? as %3F, # as %23, a space as %20',
       );
@@ -70,45 +60,28 @@ const SUPPORTED = new RegExp(
   ].join('|')})$`,
 );
 
-const VERIFIED = /^(allow|prefer|require|verify-ca)$/;
-const NEEDS_TLS = /\b(sslrootcert=system|sslnegotiation=direct|channel_binding=require)(&|$)/;
-const LIBPQ_WEAK = /^(disable|0|false) |^no-verify sslrootcert$/;
-
-/** Behind the user, where libpq lets the host out. */
-const NO_HOST = /(?<=^\w+:\/\/[^/?]*@)(?=(:\d*)?([/?]|$))/;
+/** The driver verifies the server with each of these, and has a warning of eight lines for all but the last. */
+const VERIFIED = /^(allow|prefer|require|verify-ca|verify-full)$/;
 
 const postgresUrl = serverUrlOf('postgres', 'postgresql');
 
 /** Accepts the forms of libpq with one host, such as `user:password@/database?host=/folder` of Cloud SQL. */
 const databaseUrl: Parser<string> = (value) => {
-  const whole = value.replace(NO_HOST, 'localhost');
-  const { searchParams: used } = new URL(postgresUrl(whole));
-  postgresUrl(`postgres://host:${used.get('port') ?? ''}`);
-  const modeName = ['sslmode', 'ssl'].find((each) => used.has(each)) ?? 'PGSSLMODE';
-  const mode = used.get(modeName) ?? process.env['PGSSLMODE'] ?? '';
-  if (modeName === 'PGSSLMODE' && mode) used.set('sslmode', mode);
-  const level = used.get('uselibpqcompat') === 'true' && VERIFIED.test(mode) ? 'no-verify' : mode;
+  const { searchParams: used } = new URL(postgresUrl(value.replace('@/', '@localhost/')));
   for (const [name, given] of used) {
-    const pair = `${name}=${given}`;
-    let problem = 'is not supported';
-    if (LIBPQ_WEAK.test(`${level} ${name}`) && NEEDS_TLS.test(pair))
-      problem = `contradicts ${modeName}=${mode}`;
-    else if (used.getAll(name).some((each) => each !== given)) problem = 'has another value, too';
-    else if (SUPPORTED.test(name) || SUPPORTED.test(pair)) continue;
-    // Behind an unencoded & they are a part of the password.
-    let shown = given === '' ? 'without a value' : name;
-    if (SUPPORTED.source.includes(`|${name}=`)) shown = name === 'sslmode' ? `${modeName}=${mode}` : pair;
+    if (SUPPORTED.test(name) || SUPPORTED.test(`${name}=${given}`)) continue;
+    // Behind an unencoded & it is a part of the password.
+    const shown = given === '' ? 'a parameter without a value' : `the parameter ${name}`;
     throw new Error(
-      `has the parameter ${shown}, which ${problem}: remove it or correct its value. The form is //USER:PASSWORD@HOST:PORT/DATABASE, with a schema as ?options=-csearch_path%3DNAME`,
+      `has ${shown}, which is not supported: remove it or correct its value. The form is //USER:PASSWORD@HOST:PORT/DATABASE, with a schema as ?options=-csearch_path%3DNAME`,
     );
   }
-  // The driver verifies the server with each mode, and has a warning of eight lines for all but one.
-  if (VERIFIED.test(level) || (!mode && NEEDS_TLS.test(String(used)))) used.set('sslmode', 'verify-full');
-  // Without a file it has the authorities of Node.js.
-  if (used.get('sslrootcert') === 'system') used.delete('sslrootcert');
-  // It reads this form, and PGHOST with it.
-  const url = value.includes('@/') ? value : whole;
-  return used.size === 0 ? url : `${url.replace(/\?.*/s, '')}?${String(used)}`;
+  // Without a file the driver has the authorities of Node.js.
+  const isSystem = used.get('sslrootcert') === 'system';
+  if (isSystem) used.delete('sslrootcert');
+  if (isSystem || (VERIFIED.test(used.get('sslmode') ?? '') && !used.has('uselibpqcompat')))
+    used.set('sslmode', 'verify-full');
+  return used.size === 0 ? value : `${value.replace(/\?.*/s, '')}?${String(used)}`;
 };
 
 /** Accepts a database number or none behind the host. The client reads parameters as options. */
