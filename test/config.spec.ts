@@ -162,19 +162,16 @@ describe('a secret in a file', () => {
     expect(read).not.toThrow(/secret@|secret\n/);
   });
 
-  const pipe = join(folder, 'pipe');
   const foreign = 'postgres://é:secret@a/b';
   it.each<[string, path: () => string]>([
     ['is a folder', () => folder],
     ['is missing', () => join(folder, 'missing')],
-    ['is a pipe without a writer', () => (execFileSync('mkfifo', [pipe]), pipe)],
-    ['has more than 1 MiB', () => fileOf(`postgres://a/b${' '.repeat(2 ** 20)}`)],
-    ['is UTF-16', () => fileOf(Buffer.from(foreign, 'utf16le'))],
+    ['is UTF-16', () => fileOf(Buffer.from(`\uFEFF${foreign}`, 'utf16le'))],
     ['is Latin-1', () => fileOf(Buffer.from(foreign, 'latin1'))],
   ])('that %s is rejected by the name of its variable', (_what, pathOf) => {
     const path = pathOf();
     expect(() => readConfig({ DATABASE_URL_FILE: path })).toThrow(
-      `DATABASE_URL cannot be read: DATABASE_URL_FILE must name a file that this user may read, not "${path}" (UTF-8 text, at most 1 MiB)`,
+      `DATABASE_URL cannot be read: DATABASE_URL_FILE must name a file in UTF-8 that this user may read, not "${path}"`,
     );
   });
 });

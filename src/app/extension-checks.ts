@@ -15,8 +15,8 @@ const SCOPE = /^[\x21\x23-\x2b\x2d-\x5b\x5d-\x7e]+$/;
 /** The type of an event is in JSON and in URLs as it is. */
 const EVENT = /^[a-z0-9._-]{1,100}$/;
 
-/** Names that no extension may have: the member of `Config` besides the settings, and an event that the feed lacks. */
-const RESERVED = ['setting texts', 'event type webhook.test'];
+/** An event of webhooks that the feed lacks. */
+const RESERVED = ['event type webhook.test'];
 
 /**
  * Checks the mistakes that no library rejects.

@@ -7,13 +7,7 @@ import { createApp } from './create-app';
 import { StandardOutput } from '../server/logging/standard-output';
 import { createStore, type Store } from './store';
 import { userMessage } from './user-message';
-import {
-  type Config,
-  loadEnvFile,
-  readConfig,
-  takeWorkerConfig,
-  type WorkerConfig,
-} from '../platform/config/config';
+import { type Config, loadEnvFile, readConfig, takeWorkerUrl } from '../platform/config/config';
 import { listenError, UserError } from '../platform/errors/user-error';
 import { V8_FLAGS } from './v8-flags';
 import { Connections } from '../server/http/connections';
@@ -41,10 +35,10 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   const output = new StandardOutput();
   // An error of standard error cannot be reported anywhere; it must not end the process.
   process.stderr.on('error', () => undefined);
-  const worker = takeWorkerConfig();
+  const workerUrl = takeWorkerUrl();
   const fail = async (error: unknown): Promise<void> => {
     const failed = userMessage(error);
-    if (worker) await tellPrimary({ failed });
+    if (workerUrl !== undefined) await tellPrimary({ failed });
     else process.stderr.write(`${failed}\n`);
     await output.flush();
     process.exit(1);
@@ -53,7 +47,7 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   process.once('uncaughtException', (error) => void fail(error));
   try {
     const store = createStore(extensions);
-    if (worker) return await serveRequests(worker, store, output, fail);
+    if (workerUrl !== undefined) return await serveRequests(workerUrl, store, output, fail);
     loadEnvFile();
     const service = await startService(readConfig(undefined, store.settings), store, output);
     prepareStop(service, output, fail);
@@ -112,19 +106,19 @@ async function listen(app: NestFastifyApplication, { host, port }: Config): Prom
 }
 
 /** Opens METRICS_PORT in this process, and lets workers listen. */
-async function startWorkers(workers: Workers, { app, config, database }: BuiltService): Promise<string> {
+async function startWorkers(workers: Workers, { app, database }: BuiltService): Promise<string> {
   await app.getHttpAdapter().getInstance().ready();
-  return workers.start({ texts: config.texts, databaseUrl: database.url });
+  return workers.start(database.url);
 }
 
-/** Serves requests as a worker, until a signal or the end of the primary process. */
+/** Serves requests as a worker, until a signal or the end of the primary process, whose environment it has. */
 async function serveRequests(
-  { texts, databaseUrl }: WorkerConfig,
+  databaseUrl: string,
   store: Store,
   output: StandardOutput,
   fail: (error: unknown) => Promise<void>,
 ): Promise<void> {
-  const config = { ...readConfig(texts, store.settings), databaseUrl, isWorker: true };
+  const config = { ...readConfig(undefined, store.settings), databaseUrl, isWorker: true };
   const app = await createApp(config, createLogger(config, output), store);
   const { server } = app
     .getHttpAdapter()

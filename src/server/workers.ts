@@ -1,7 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { Logger } from '@nestjs/common';
-import { WORKER_VARIABLE, type WorkerConfig } from '../platform/config/config';
+import { WORKER_VARIABLE } from '../platform/config/config';
 import { UserError } from '../platform/errors/user-error';
 import { SECOND_MS } from '../platform/runtime/time';
 import type { LogStream } from './logging/logger';
@@ -40,7 +40,7 @@ export class Workers {
    * @returns the address
    * @throws UserError if the first worker does not start
    */
-  async start(config: WorkerConfig): Promise<string> {
+  async start(databaseUrl: string): Promise<string> {
     if (!cluster.isPrimary)
       throw new UserError(
         'WORKERS needs a process without a cluster: set WORKERS=1, or do not use a cluster mode.',
@@ -48,7 +48,7 @@ export class Workers {
     // Each worker accepts connections itself, so a worker that ends takes none with it that waits.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
-    const first = this.fork(config);
+    const first = this.fork(databaseUrl);
     const [{ url, failed }] = await Promise.race([
       once(first, 'message'),
       once(first, 'exit').then(() => [{}]),
@@ -56,7 +56,7 @@ export class Workers {
     if (url === undefined)
       throw new UserError(failed ?? 'A worker ended during its start. Start the service again.');
     this.isRunning = true;
-    for (let at = 1; at < this.count; at += 1) this.fork(config);
+    for (let at = 1; at < this.count; at += 1) this.fork(databaseUrl);
     return url;
   }
 
@@ -72,8 +72,8 @@ export class Workers {
     clearTimeout(timer);
   }
 
-  private fork(config: WorkerConfig): Worker {
-    const worker = cluster.fork({ [WORKER_VARIABLE]: JSON.stringify(config) });
+  private fork(databaseUrl: string): Worker {
+    const worker = cluster.fork({ [WORKER_VARIABLE]: databaseUrl });
     this.copyLines(worker);
     return worker
       .on('error', () => undefined)
@@ -90,7 +90,7 @@ export class Workers {
         this.logger.warn(
           `A worker has ended (${signal || `exit status ${status}`}). The service replaces it.`,
         );
-        setTimeout(() => this.isRunning && this.fork(config), RESTART_MS);
+        setTimeout(() => this.isRunning && this.fork(databaseUrl), RESTART_MS);
       });
   }
 

@@ -158,7 +158,6 @@ describe('the start fails with one sentence for', () => {
     [given('extension pets', 'pets', 'pets'), { name: 'pets' }],
     [given('scope one:read', 'one'), { ...ONE, scopes: ['one:read', 'one:read'] }],
     [given('setting port', 'Animal Store'), { ...ONE, settings: { port: setting('MY_PORT') } }],
-    [given('setting texts', 'Animal Store'), { ...ONE, settings: { texts: setting('TEXTS') } }],
     [
       given('variable KENNEL_PREFIX', 'kennels'),
       kennels,

@@ -1,6 +1,6 @@
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
-import { readdirSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, readlinkSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
@@ -12,6 +12,7 @@ import { aNewPet } from '../support/factories';
 import { send } from '../support/http';
 import { isRefused } from '../support/is-refused';
 import { lockWaits } from '../support/lock-waits';
+import { PATIENCE } from '../support/no-settings';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
 import { dataFolder } from '../support/service';
 import { type ServiceHere, startHere } from '../support/start';
@@ -62,24 +63,28 @@ describeWithRedis('WORKERS=2', () => {
     // A command replaces the logger of its process, so these come before the service.
     key = await createKey('enterprise', '--per-minute', '1000000', '--per-day', '1000000');
     free = await createKey('free');
+    const settings = {
+      ...PATIENCE,
+      DATABASE_URL: database.directUrl,
+      METRICS_PORT: '0',
+      PORT: '0',
+      REDIS_URL: redis.url(),
+      WORKERS: '2',
+    };
     const hook = join(folder.path, 'child.cjs');
-    writeFileSync(hook, CHILD);
+    // Workers have the environment of the primary process, which has these settings only as an argument.
+    writeFileSync(hook, `Object.assign(process.env, ${JSON.stringify(settings)}); ${CHILD}`);
     cluster.setupPrimary({
       exec: require.resolve('../support/main.cjs'),
       execArgv: ['-r', require.resolve('../support/typescript.cjs'), '-r', hook],
       args: [],
     });
-    // As a pipe of a shell, the file of the secret is read once.
-    const secret = join(folder.path, 'url');
-    writeFileSync(secret, database.directUrl);
     let listening = 0;
     const both = new Promise<void>((resolve) => {
       cluster.on('listening', () => (listening += 1) === 2 && resolve());
     });
-    const settings = { WORKERS: '2', REDIS_URL: redis.url(), METRICS_PORT: '0' };
-    service = await startHere({ DATABASE_URL_FILE: secret, ...settings });
+    service = await startHere(settings);
     await both;
-    rmSync(secret);
     [, metrics = ''] = /Metrics are at (\S+)\/metrics/.exec(service.log.join('')) ?? [];
   });
   afterAll(async () => {

@@ -1,5 +1,4 @@
-import { isUtf8 } from 'node:buffer';
-import { lstatSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
 import { path as pathOf } from './parsers';
 import { GONE_SETTINGS, type Setting, settings } from './settings';
@@ -14,27 +13,21 @@ export type ConfigOf<S extends Settings> = {
 };
 
 /** The settings of one process, read and validated once, including the settings of extensions. */
-export type Config = ConfigOf<typeof settings> & {
-  /** The text of each setting by its variable, for other processes: a file of a secret may be a pipe. */
-  readonly texts: Readonly<Record<string, string>>;
-};
+export type Config = ConfigOf<typeof settings>;
 
 /** Returns the address of the service: the base URL without its `/v1`. */
 export const siteOf = (baseUrl: string): string => baseUrl.replace(/\/v1$/, '');
 
 export const CONFIG = Symbol('CONFIG');
 
-/** The settings of a worker: a secret may come from a pipe, which only one process can read. */
-export type WorkerConfig = Pick<Config, 'texts'> & { readonly databaseUrl: string };
-
-/** Managers of processes use node:cluster, too. */
+/** Has the URL of the database in a worker. Managers of processes use node:cluster, too. */
 export const WORKER_VARIABLE = 'ANIMAL_STORE_WORKER';
 
-/** Returns the settings of this process if it is a worker. Programs that it starts do not get them. */
-export function takeWorkerConfig(): WorkerConfig | undefined {
-  const { [WORKER_VARIABLE]: text } = process.env;
+/** Returns the URL of the database if this process is a worker. Programs that it starts do not get it. */
+export function takeWorkerUrl(): string | undefined {
+  const { [WORKER_VARIABLE]: url } = process.env;
   Reflect.deleteProperty(process.env, WORKER_VARIABLE);
-  return text === undefined ? undefined : JSON.parse(text);
+  return url;
 }
 
 /**
@@ -43,29 +36,20 @@ export function takeWorkerConfig(): WorkerConfig | undefined {
  * @throws UserError if the file cannot be read
  */
 export function loadEnvFile(): void {
+  if (!existsSync('.env')) return;
   try {
-    // A link whose file is missing is a mistake.
-    if (!lstatSync('.env', { throwIfNoEntry: false })) return;
     const variables = parseEnv(readText('.env'));
     for (const [name, value] of Object.entries(variables)) process.env[name] ??= value;
   } catch {
-    const fix = `make it a file that this user may read (${TEXT_FILE}), or remove it.`;
-    throw new UserError(`The file .env cannot be read: ${fix}`);
+    throw new UserError(
+      'The file .env cannot be read: make it a file in UTF-8 that this user may read, or remove it.',
+    );
   }
 }
 
-const MAX_FILE_BYTES = 1_048_576;
-const TEXT_FILE = 'UTF-8 text, at most 1 MiB';
-
-/** Returns the text of a file without byte-order marks. @throws Error unless it is TEXT_FILE */
+/** Returns the text of a file without byte-order marks. @throws Error unless it is UTF-8 */
 function readText(path: string): string {
-  const stats = statSync(path);
-  // A named pipe would stop the start until a program writes to it. A shell passes `<(…)` as a pipe.
-  const isReadable = stats.isFile() || path.startsWith('/dev/fd/');
-  const bytes = isReadable && stats.size <= MAX_FILE_BYTES ? readFileSync(path) : undefined;
-  // UTF-16, as PowerShell writes it, has null bytes.
-  if (!bytes || !isUtf8(bytes) || bytes.includes(0)) throw new Error(`it is not ${TEXT_FILE}`);
-  return bytes.toString().replaceAll('\uFEFF', '');
+  return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)).replaceAll('\uFEFF', '');
 }
 
 /**
@@ -76,13 +60,9 @@ function readText(path: string): string {
  */
 export function readConfig(env: NodeJS.ProcessEnv = process.env, added: Settings = {}): Config {
   const problems: string[] = [];
-  const texts: Record<string, string> = {};
   const entries = Object.entries<Setting<unknown>>({ ...settings, ...added }).map(([key, setting]) => {
     try {
-      const text = textOf(setting, env);
-      // The next reading removes these quotes only.
-      texts[setting.variable] = `"${text}"`;
-      return [key, setting.parse(text || setting.defaultText)];
+      return [key, setting.parse(textOf(setting, env) || setting.defaultText)];
     } catch (error) {
       problems.push(`${setting.variable} ${error instanceof Error ? error.message : String(error)}`);
       return [key, undefined];
@@ -98,7 +78,7 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, added: Settings
   }
   // Each value comes from the parser of its own key.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return Object.freeze({ ...values, texts }) as Config;
+  return Object.freeze(values) as Config;
 }
 
 /** @throws Error if a secret is given twice, or its file cannot be read */
@@ -124,7 +104,7 @@ function readSecret(variable: string, path: string): string {
     return readText(pathOf(path));
   } catch {
     throw new Error(
-      `cannot be read: ${variable} must name a file that this user may read, not "${path}" (${TEXT_FILE})`,
+      `cannot be read: ${variable} must name a file in UTF-8 that this user may read, not "${path}"`,
     );
   }
 }
