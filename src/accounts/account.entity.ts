@@ -1,11 +1,10 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import { int64Column } from '../platform/database/int64-column';
 import type { Plan } from './plans';
 
 /** A customer of the API, such as a shop. Its keys share its plan and its rate-limit windows. */
 @Entity('accounts')
 export class AccountEntity {
-  @PrimaryGeneratedColumn('identity', { ...int64Column, generatedIdentity: 'ALWAYS' })
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   readonly id!: bigint;
 
   @Column({ type: 'text' })

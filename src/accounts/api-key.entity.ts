@@ -1,5 +1,4 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import { int64Column } from '../platform/database/int64-column';
 import type { KeyPrefix } from './secret';
 
 /** The key of one program of an account, with the hash of its newest secret. The table `rotated_secrets` has the older ones. */
@@ -8,7 +7,7 @@ export class ApiKeyEntity {
   @PrimaryColumn({ type: 'uuid', default: () => 'gen_random_uuid()' })
   readonly id!: string;
 
-  @Column({ ...int64Column, name: 'account_id' })
+  @Column({ type: 'bigint', name: 'account_id' })
   readonly accountId!: bigint;
 
   @Column({ type: 'bytea', name: 'secret_hash', select: false })
@@ -27,7 +26,7 @@ export class ApiKeyEntity {
   readonly scopes!: readonly string[];
 
   /** Ascends in the order of creation, for pages. */
-  @Column({ ...int64Column, select: false, insert: false, update: false })
+  @Column({ type: 'bigint', select: false, insert: false, update: false })
   readonly number!: bigint;
 
   /** The only addresses, or CIDR blocks, of clients that may use the key; empty: all may. */

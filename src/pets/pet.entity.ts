@@ -1,17 +1,16 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import { int64Column } from '../platform/database/int64-column';
 import type { PetStatus } from './pet-status';
 
 /** An animal that the store has, sells or has sold. A change of it is an event. */
 @Entity('pets')
 export class PetEntity {
-  @PrimaryGeneratedColumn('identity', { ...int64Column, generatedIdentity: 'ALWAYS' })
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   readonly id!: bigint;
 
   @Column({ type: 'text' })
   readonly name!: string;
 
-  @Column({ ...int64Column, name: 'category_id' })
+  @Column({ type: 'bigint', name: 'category_id' })
   readonly categoryId!: bigint;
 
   @Column({ type: 'text' })

@@ -1,17 +1,16 @@
 import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import { int64Column } from '../platform/database/int64-column';
 import type { OrderStatus } from './order-status';
 
 /** An order of one animal by an account. It reserves the animal until it is delivered or cancelled. */
 @Entity('store_orders')
 export class StoreOrderEntity {
-  @PrimaryGeneratedColumn('identity', { ...int64Column, generatedIdentity: 'ALWAYS' })
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   readonly id!: bigint;
 
-  @Column({ ...int64Column, name: 'account_id' })
+  @Column({ type: 'bigint', name: 'account_id' })
   readonly accountId!: bigint;
 
-  @Column({ ...int64Column, name: 'pet_id' })
+  @Column({ type: 'bigint', name: 'pet_id' })
   readonly petId!: bigint;
 
   @Column({ type: 'text' })

@@ -1,7 +1,6 @@
 import { Column, Entity, PrimaryGeneratedColumn, VirtualColumn } from 'typeorm';
 import { nameOfEnabled } from '../accounts';
 import { EVENT_TYPES, firstAfter, type TypeFilter } from '../events';
-import { int64Column } from '../platform/database/int64-column';
 
 export const MAX_WEBHOOKS = 10;
 
@@ -14,10 +13,10 @@ export const waitingSince = (row: string) => {
 /** An address to which an account gets its events. It is its own job: its position in the feed says what is left. */
 @Entity('webhooks')
 export class WebhookEntity {
-  @PrimaryGeneratedColumn('identity', { ...int64Column, generatedIdentity: 'ALWAYS' })
+  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
   readonly id!: bigint;
 
-  @Column({ ...int64Column, name: 'account_id' })
+  @Column({ type: 'bigint', name: 'account_id' })
   readonly accountId!: bigint;
 
   /** The name of the account; null while it is disabled. */
@@ -45,7 +44,7 @@ export class WebhookEntity {
   readonly updatedAt!: Date;
 
   /** Every event of the webhook up to this id was delivered. */
-  @Column({ ...int64Column })
+  @Column({ type: 'bigint' })
   readonly position!: bigint;
 
   /** Failed attempts since the last delivery. */

@@ -78,9 +78,19 @@ function toTime(text: string): Date {
   throw new Error(`The time ${text} of the database is unreadable.`);
 }
 
-export const TYPES: CustomTypesConfig = {
-  getTypeParser: (oid, format) =>
-    oid === types.builtins.TIMESTAMPTZ ? toTime : types.getTypeParser(oid, format),
+/** Texts of at most this length are integers that a number holds exactly. */
+const MAX_EXACT_LENGTH = 15;
+
+/** Reads int8 as bigint: a number would round it. For most texts the way by a number takes half of the time. */
+function toBigint(text: string): bigint {
+  return BigInt(text.length > MAX_EXACT_LENGTH ? text : Number(text));
+}
+
+const TYPES: CustomTypesConfig = {
+  getTypeParser: (oid, format) => {
+    if (oid === types.builtins.INT8) return toBigint;
+    return oid === types.builtins.TIMESTAMPTZ ? toTime : types.getTypeParser(oid, format);
+  },
 };
 
 /** The text that TypeORM sends. */

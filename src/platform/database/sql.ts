@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
-import { type CustomTypesConfig, type Pool, type QueryConfig, types } from 'pg';
+import type { Pool, QueryConfig } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
 import { CONFIG, type Config } from '../config/config';
 import { platformErrors } from '../errors/platform.errors';
 import { CoalescedRead } from './coalesced-read';
-import { COMMIT, connectionsOf, TYPES } from './data-source';
+import { COMMIT, connectionsOf } from './data-source';
 import { failureOf, isIdleLoss, isQueryTimeout, isResultLost, OutcomeUnknownError } from './database-errors';
 import { PipelinedReads } from './pipelined-reads';
 
@@ -21,18 +21,6 @@ export interface Statement {
   /** True if the best plan depends on the values: no connection prepares it. */
   readonly isPlannedAnew?: true;
 }
-
-/** Texts of at most this length are integers that a number holds exactly. */
-const MAX_EXACT_LENGTH = 15;
-
-/** Reads int8 as bigint: a number would round it. For most texts the way by a number takes half of the time. */
-function toBigint(text: string): bigint {
-  return BigInt(text.length > MAX_EXACT_LENGTH ? text : Number(text));
-}
-
-const SQL_TYPES: CustomTypesConfig = {
-  getTypeParser: (oid, format) => (oid === types.builtins.INT8 ? toBigint : TYPES.getTypeParser(oid, format)),
-};
 
 /** Locks no row, but fails on a standby, or if a pooler begins a transaction for a change with parameters. */
 const PING = 'SELECT id FROM migrations LIMIT $1 FOR UPDATE';
@@ -186,7 +174,7 @@ export class Sql {
     const { text, read, isPlannedAnew = false } = statement;
     const isNamed = this.arePrepared && !isPlannedAnew;
     const rowMode = read ? { rowMode: 'array' } : {};
-    const config = { name: isNamed ? nameOf(text) : undefined, text, types: SQL_TYPES, ...rowMode };
+    const config = { name: isNamed ? nameOf(text) : undefined, text, ...rowMode };
     // node-postgres copies the own properties of a query at each execution, in more time than it takes to send it.
     const query: QueryConfig = Object.create(config);
     this.queries.set(statement, query);
