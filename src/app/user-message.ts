@@ -1,6 +1,6 @@
 import { types } from 'node:util';
 import { EmbeddedServerError } from '../embedded-postgres';
-import { isDatabaseUnavailable, missingRight, POOLER_FAULT } from '../platform/database/database-errors';
+import { isDatabaseUnavailable, POOLER_FAULT } from '../platform/database/database-errors';
 import { ApiError } from '../platform/errors/api-error';
 import { codeOf, UserError } from '../platform/errors/user-error';
 
@@ -40,8 +40,10 @@ export function userMessage(error: unknown): string {
   if (error instanceof UserError || error instanceof ApiError || error instanceof EmbeddedServerError)
     return error.message;
   if (!types.isNativeError(error)) return String(error);
-  const sentence = codeOf(error) === '42501' ? missingRight(error.message) : SENTENCES[codeOf(error)];
+  const sentence = SENTENCES[codeOf(error)];
   if (sentence !== undefined) return sentence;
+  if (codeOf(error) === '42501')
+    return `The user in DATABASE_URL lacks a right (${error.message}): grant it to this user, or make it the owner of the schema and all tables.`;
   if (REFUSED.test(codeOf(error)) || (codeOf(error) === '42883' && MISSING.test(error.message)))
     return `The server in DATABASE_URL lacks or refuses a function that Animal Store needs (${error.message}): enable it, or use another server.`;
   if ('syscall' in error && error.syscall === 'uv_cwd')

@@ -20,7 +20,7 @@ const revoke = (signature: string) => `REVOKE ALL ON FUNCTION ${signature} FROM 
 const grant = (signature: string) => `GRANT ALL ON FUNCTION ${signature} TO PUBLIC`;
 
 const DENIED =
-  /^The user in DATABASE_URL lacks a right \(permission denied for function \w+\): grant it to this user\.$/;
+  /^The user in DATABASE_URL lacks a right \(permission denied for function \w+\): grant it to this user, or make it the owner of the schema and all tables\.$/;
 const REFUSED =
   /^The server in DATABASE_URL lacks or refuses a function that Animal Store needs \((function \w+\(.*\) does not exist|not here)\): enable it, or use another server\.$/;
 const NEEDED = [

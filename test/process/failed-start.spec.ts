@@ -150,7 +150,7 @@ describe('a start that cannot succeed explains in one sentence', () => {
 });
 
 describe('an error of PostgreSQL is explained by its code', () => {
-  const OWNER = 'make it the owner of the schema and of all tables.';
+  const GRANT = ': grant it to this user, or make it the owner of the schema and all tables.';
   it.each([
     ['28P01', 'rejected', 'The database rejected the password: correct it in DATABASE_URL.'],
     ['28000', 'rejected', 'The database rejected the user: correct it in DATABASE_URL.'],
@@ -161,15 +161,13 @@ describe('an error of PostgreSQL is explained by its code', () => {
     ['42P05', 'rejected', 'has no prepared statements: set DATABASE_PREPARED_STATEMENTS=false.'],
     ['3F000', 'rejected', 'The user in DATABASE_URL has no schema to create tables in: '],
     ['53300', 'rejected', 'The database cannot be reached (rejected): check DATABASE_URL'],
-    ['42501', 'permission denied for schema public', 'GRANT USAGE, CREATE ON SCHEMA public TO it.'],
     [
       '42501',
       'permission denied for table pets',
-      'GRANT SELECT, INSERT, UPDATE, DELETE ON TABLE pets TO it.',
+      `The user in DATABASE_URL lacks a right (permission denied for table pets)${GRANT}`,
     ],
-    ['42501', 'permission denied for sequence s', 'GRANT USAGE, SELECT, UPDATE ON SEQUENCE s TO it.'],
-    ['42501', 'must be owner of table pets', `or use one (must be owner of table pets): ${OWNER}`],
-    ['42501', 'keine Berechtigung für Tabelle pets', OWNER],
+    // The message of the server may be in another language.
+    ['42501', 'keine Berechtigung für Tabelle pets', GRANT],
   ])('%s, %s: %s', (code, message, sentence) => {
     const error = Object.assign(new DatabaseError(message, 0, 'error'), { code });
     expect(userMessage(error)).toContain(sentence);

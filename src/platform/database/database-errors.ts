@@ -156,19 +156,3 @@ export function unfired(fixes = RESET_REPLICA): UserError {
   const fault = 'The database confirms changes without their events or checks.';
   return new UserError(`${fault} As a superuser run ${fixes}.`);
 }
-
-/** The rights that the service needs on each kind of object. */
-const RIGHTS: Readonly<Record<string, string>> = {
-  schema: 'USAGE, CREATE',
-  table: 'SELECT, INSERT, UPDATE, DELETE',
-  sequence: 'USAGE, SELECT, UPDATE',
-};
-
-/** Names the object and the missing rights. The message of the server may be in another language. */
-export function missingRight(message: string): string {
-  const [, kind = '', name] = /denied for (\w+) (\S+)/.exec(message) ?? [];
-  if (kind !== '' && !(kind in RIGHTS))
-    return `The user in DATABASE_URL lacks a right (${message}): grant it to this user.`;
-  const grant = kind in RIGHTS && `GRANT ${RIGHTS[kind]} ON ${kind.toUpperCase()} ${name} TO it`;
-  return `The user in DATABASE_URL may not create tables or use one (${message}): ${grant || 'make it the owner of the schema and of all tables'}.`;
-}
