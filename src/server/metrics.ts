@@ -1,7 +1,9 @@
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { isIPv6 } from 'node:net';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import {
+  fastify as createServer,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
 import { Pool } from 'pg';
 import {
   type Aggregator,
@@ -14,11 +16,11 @@ import {
 } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import type { Config } from '../platform/config/config';
-import { JSON_TYPE } from '../platform/errors/api-error';
 import { platformErrors } from '../platform/errors/platform.errors';
 import { listenError } from '../platform/errors/user-error';
 import type { Logger } from './logging/logger';
 import type { Connections } from './http/connections';
+import { sendError } from './http/error.filter';
 import { routeOf } from './logging/request-log';
 
 /** One Prometheus may collect from many services. */
@@ -150,7 +152,7 @@ export function serveMetrics(
   ofExtensions: Registry,
   config: Pick<Config, 'metricsHost' | 'metricsPort' | 'workers'> & { readonly isWorker?: boolean },
 ): void {
-  const { metricsHost: host, metricsPort = 0, workers, isWorker } = config;
+  const { metricsHost: host, metricsPort: port = 0, workers, isWorker } = config;
   const registries = [metrics.registry, ofExtensions];
   fastify.addHook('onResponse', (request, reply, done) => {
     metrics.record(request, reply);
@@ -160,33 +162,28 @@ export function serveMetrics(
   const ofWorkers = isWorker || workers > 1 ? new AggregatorRegistry() : undefined;
   AggregatorRegistry.setRegistries(registries);
   if (isWorker) return;
-  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const [path] = (request.url ?? '').split('?', 1);
-    if (path === '/livez' || path === '/readyz') fastify.routing(request, response);
-    else if (path === '/metrics') {
-      const merged = Registry.merge(registries);
-      const text = await (ofWorkers ? ofWorkers.clusterMetrics() : merged.metrics());
-      response.setHeader('Content-Type', merged.contentType).end(text);
-    } else {
-      const error = platformErrors.route_not_found();
-      response.writeHead(error.getStatus(), { 'Content-Type': JSON_TYPE }).end(error.body);
-    }
-  };
-  const server = createServer((request, response) => {
-    respond(request, response).catch((error: Error) => response.destroy(error));
+  const server = createServer({ forceCloseConnections: true });
+  server.get('/metrics', (_request, reply) => {
+    const merged = Registry.merge(registries);
+    reply.type(merged.contentType);
+    return ofWorkers ? ofWorkers.clusterMetrics() : merged.metrics();
+  });
+  for (const path of ['/livez', '/readyz'])
+    server.get(path, (request, reply) => {
+      reply.hijack();
+      fastify.routing(request.raw, reply.raw);
+    });
+  server.setNotFoundHandler((_request, reply) => sendError(reply, platformErrors.route_not_found()));
+  server.setErrorHandler((error, _request, reply) => {
+    fastify.log.error({ err: error }, 'metrics failed');
+    return sendError(reply, platformErrors.internal_error());
   });
   fastify
     .addHook('onReady', async () => {
-      server.listen({ host, port: metricsPort });
-      await once(server, 'listening').catch((error: unknown) => {
-        throw listenError(error, host, metricsPort, 'METRICS_');
+      const url = await server.listen({ host, port }).catch((error: unknown) => {
+        throw listenError(error, host, port, 'METRICS_');
       });
-      const address = server.address();
-      const port = typeof address === 'object' ? address?.port : undefined;
-      fastify.log.info(`Metrics are at http://${isIPv6(host) ? `[${host}]` : host}:${port}/metrics`);
+      fastify.log.info(`Metrics are at ${url}/metrics`);
     })
-    .addHook('onClose', (_instance, done) => {
-      server.close(() => done());
-      server.closeAllConnections();
-    });
+    .addHook('onClose', () => server.close());
 }
