@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
+import { sep } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiKeysService, KEY_DAYS } from '../accounts';
 import type { StandardOutput } from '../server/logging/standard-output';
@@ -10,18 +9,10 @@ import { DAY_MS } from '../platform/runtime/time';
 import type { StartedService } from './start';
 import { DEFAULT_SCOPES, type Store, version } from './store';
 
-const PROJECT = join(__dirname, '..', '..');
-
-const [, program = ''] = process.argv;
-
-/** The command line of an installed package, of a team's program, of the project, and of the image, which has no sources. */
-const COMMAND = __dirname.split(sep).includes('node_modules')
-  ? program.split(sep).includes('node_modules')
-    ? 'npx animal-store'
-    : `node ${relative('', program)}`
-  : existsSync(join(PROJECT, 'src'))
-    ? 'npm run -s cli --'
-    : 'node dist/cli/main.js';
+/** The project, its image and a team's program have this script; an installed package has its own command. */
+const COMMAND = process.argv[1]?.split(sep).includes('node_modules')
+  ? 'npx animal-store'
+  : 'npm run -s cli --';
 
 /** Prints the banner. The demo key is created only if standard output has a reader: it cannot be shown again. */
 export async function printBanner(service: StartedService, output: Pick<StandardOutput, 'print'>) {
