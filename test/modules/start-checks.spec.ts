@@ -148,7 +148,6 @@ describe('the start fails with one sentence for', () => {
     expect(message).toContain(sentence);
   });
 
-  const FORM = 'and consist of at most 100 lower-case letters, digits, dots, dashes and underscores';
   const SCOPE_FORM = 'and consist of visible ASCII characters without quotes, commas and backslashes';
   const given = (name: string, by: string, again = 'one') =>
     `the ${name} is given by ${by} and again by ${again}: rename or remove one`;
@@ -169,15 +168,9 @@ describe('the start fails with one sentence for', () => {
       { ...ONE, migrations: [Kennels1795300000000] },
     ],
     [given('event type pet.created', 'pets', 'pet'), { name: 'pet', events: event('pet.created') }],
-    [
-      given('event type webhook.test', 'Animal Store', 'webhook'),
-      { name: 'webhook', events: event('webhook.test') },
-    ],
-    [`the scope onex:read of one must begin with "one:" ${SCOPE_FORM}`, { ...ONE, scopes: ['onex:read'] }],
     // `--scopes` could not name it.
     [`the scope one:a,b of one must begin with "one:" ${SCOPE_FORM}`, { ...ONE, scopes: ['one:a,b'] }],
-    [`the event type pet.sold of one must begin with "one." ${FORM}`, { ...ONE, events: event('pet.sold') }],
-    [`the event type one.Sold of one must begin with "one." ${FORM}`, { ...ONE, events: event('one.Sold') }],
+    ['the event type pet.sold of one must begin with "one."', { ...ONE, events: event('pet.sold') }],
     [
       'the event type one.sold needs the scope one:reed, which no extension declares',
       { ...ONE, events: event('one.sold', 'one:reed') },
@@ -187,8 +180,8 @@ describe('the start fails with one sentence for', () => {
       { ...ONE, compatibility: '^99.0.0' },
     ],
     [
-      `the name One must consist of lower-case letters, digits and dashes; ${given('setting port', 'Animal Store', 'One')}`,
-      { name: 'One', settings: { port: setting('MY_PORT') } },
+      `the scope onex:read of one must begin with "one:" ${SCOPE_FORM}; ${given('setting port', 'Animal Store')}`,
+      { ...ONE, scopes: ['onex:read'], settings: { port: setting('MY_PORT') } },
     ],
   ])('an extension: %s', (problems, ...extensions) => {
     expect(() => createStore(extensions)).toThrow(
