@@ -164,28 +164,6 @@ describe('a connection to PostgreSQL that is lost while requests share it', () =
     return cuts;
   }
 
-  it('a network that has forgotten idle connections delays no request by more than a second, and none fails', async () => {
-    const { app, proxy } = cutApp;
-    const key = await app.unlimitedKey();
-    const ids: number[] = [];
-    for (let at = 0; at < 3; at += 1) ids.push((await app.post('/v1/pets', aNewPet(), { key })).json.id);
-    await openPipelined();
-    // A connection that is being opened would never be.
-    await until(() => poolOf(app).idleCount === poolOf(app).totalCount);
-    proxy.forget();
-    pass({ seconds: 20 });
-    const asked = Promise.all([
-      ...paths.map(get),
-      app.post('/v1/pets', aNewPet(), { key }),
-      app.post('/v1/store/orders', { petId: ids[0] }, { key }),
-      app.send('PATCH', `/v1/pets/${ids[1]}`, { body: { name: 'changed' }, key }),
-      app.send('DELETE', `/v1/pets/${ids[2]}`, { key }),
-    ]);
-    expect((await asked).map(({ status }) => status)).toEqual([
-      200, 404, 200, 200, 200, 200, 201, 201, 200, 204,
-    ]);
-  });
-
   it.each(['pets_select', 'migrations'])(
     'each read has its own result: the pool repeats it (%s)',
     async (sent) => {

@@ -2,7 +2,7 @@ import { callbackify } from 'node:util';
 import { Client, type ClientConfig, type CustomTypesConfig, Pool, type QueryResult, types } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
-import { IDLE_LOSS, isReadOnly, isUnusable, markUnsent, POOLER_FAULT, unfired } from './database-errors';
+import { isReadOnly, isUnusable, markUnsent, POOLER_FAULT, unfired } from './database-errors';
 
 export type DatabaseConfig = Pick<
   Config,
@@ -20,10 +20,6 @@ export const IDLE_CONNECTION_TIMEOUT_MS = 30_000;
 /** Longest time in which a start or a command opens a connection: on a busy machine it takes seconds. */
 export const START_WAIT_MS = 30_000;
 const NOTICE_INTERVAL_MS = 5_000;
-
-/** A network may have forgotten a connection that was idle for this long. It is checked before its next statement. */
-const UNCHECKED_IDLE_MS = 5_000;
-const CHECK_TIMEOUT_MS = 1_000;
 
 /** Each change that a read-only server rejects must not cost the reads their connections. */
 const RENEWAL_INTERVAL_MS = 1_000;
@@ -158,14 +154,10 @@ class Peers {
 type BoundedConfig = ClientConfig & { readonly peers?: Peers };
 type Authentication = { readonly mechanisms?: readonly string[] };
 
-/**
- * The only way to a session. It closes itself when it is unusable or was lost while it was idle, and reports a commit
- * that was a rollback.
- */
+/** The only way to a session. It closes itself when it is unusable, and reports a commit that was a rollback. */
 export class BoundedClient extends Client {
   declare private isReplaced: boolean;
-  declare private usedAt: number;
-  declare private isLost: boolean;
+  declare private isBusy: boolean;
 
   constructor(config: BoundedConfig = {}) {
     const { peers = new Peers() } = config;
@@ -198,7 +190,7 @@ export class BoundedClient extends Client {
       return callback ? callbackify(() => opened)(callback) : opened;
     };
     const query = (...input: unknown[]): unknown => {
-      this.check();
+      this.isBusy = true;
       // Passes the arguments of any overload on.
       // oxlint-disable-next-line typescript/unbound-method
       const result: unknown = Reflect.apply(super.query, this, input);
@@ -207,7 +199,7 @@ export class BoundedClient extends Client {
       const bounded = result.catch((error: unknown) => {
         if (isUnusable(error)) void this.end();
         if (isReadOnly(error) && !this.isReplaced) peers.renew();
-        throw this.isLost ? new Error(IDLE_LOSS, { cause: error }) : error;
+        throw error;
       });
       return input[0] === COMMIT ? bounded.then(requireCommit) : bounded;
     };
@@ -229,7 +221,8 @@ export class BoundedClient extends Client {
         isBegun = tag !== COMMIT && hasSavepoint ? undefined : false;
     });
     this.connection.on('readyForQuery', ({ status }: { status: string }) => {
-      this.usedAt = performance.now();
+      this.isBusy = false;
+      if (this.isReplaced && status === 'I') void this.end();
       // A COMMIT that fails ends its transaction.
       if (hasFailed && status === 'I') isBegun = false;
       hasFailed = false;
@@ -241,10 +234,13 @@ export class BoundedClient extends Client {
     });
   }
 
-  /** Closes the connection; one that is busy closes before its next use. */
+  /** Closes the connection; one that is busy closes after its statement or transaction. */
   replace(): void {
     this.isReplaced = true;
-    if (this.usedAt < Infinity && this.getTransactionStatus() === 'I') this.connection.stream.destroy();
+    if (this.isBusy || this.getTransactionStatus() !== 'I') return;
+    // The pool does not use an idle connection with an error again.
+    this.emit('error', new Error('the connection is replaced'));
+    this.connection.stream.destroy();
   }
 
   private async open(
@@ -263,27 +259,6 @@ export class BoundedClient extends Client {
       void this.end();
       throw markUnsent(error);
     }
-  }
-
-  /** Sends an empty statement first if the connection was idle. Without its result the next one is not sent. */
-  private check(): void {
-    const isIdle = performance.now() - this.usedAt >= UNCHECKED_IDLE_MS;
-    this.usedAt = Infinity;
-    if (this.isReplaced && this.getTransactionStatus() === 'I') return this.lose();
-    if (!isIdle) return;
-    let isChecked = false;
-    super.query('', (error) => {
-      clearTimeout(timer);
-      isChecked = true;
-      this.isLost = Boolean(error);
-    });
-    // A result that has arrived when the time is over still counts.
-    const timer = setTimeout(() => setImmediate(() => isChecked || this.lose()), CHECK_TIMEOUT_MS);
-  }
-
-  private lose(): void {
-    this.isLost = true;
-    this.connection.stream.destroy();
   }
 }
 

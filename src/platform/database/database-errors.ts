@@ -33,12 +33,8 @@ const SESSION_ENDED_STATE = /^(08|57P|25P0[34])/;
 
 const SOCKET_ERROR = /^(ECONN\w+|EHOSTUNREACH|ENET\w+|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT)$/;
 
-/** Message for a query that was not sent, because its connection was lost while it was idle. */
-export const IDLE_LOSS = 'Client was idle, lost its connection and is not queryable';
-
-/** Messages, without a code, for a query that node-postgres 8 or this service did not send. */
-const UNSENT =
-  /^Client (has encountered a connection error|was closed|was idle, lost its connection) and is not queryable$/;
+/** Messages, without a code, for a query that node-postgres 8 did not send. */
+const UNSENT = /^Client (has encountered a connection error|was closed) and is not queryable$/;
 
 /** Marks an error of `connect`, such as an expired certificate: nothing was sent. */
 const UNSENT_MARK = Symbol('unsent');
@@ -75,12 +71,6 @@ const isSessionLost = (error: unknown): boolean =>
 /** Returns the error of a failed `connect`, which from now on means that the database is unavailable. */
 export function markUnsent(error: unknown): unknown {
   return Object.assign(Object(error), { [UNSENT_MARK]: true });
-}
-
-/** Returns true if a statement, or the first one of a transaction, was not sent: it can be repeated. */
-export function isIdleLoss(error: unknown): boolean {
-  const isFirst = !(error instanceof QueryFailedError) || error.query === 'START TRANSACTION';
-  return isFirst && textOf(error, 'message') === IDLE_LOSS;
 }
 
 /** Returns the error of a single statement that was sent, from the error of node-postgres. */

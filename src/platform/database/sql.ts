@@ -8,7 +8,7 @@ import { CONFIG, type Config } from '../config/config';
 import { platformErrors } from '../errors/platform.errors';
 import { CoalescedRead } from './coalesced-read';
 import { COMMIT, connectionsOf } from './data-source';
-import { failureOf, isIdleLoss, isQueryTimeout, isResultLost, OutcomeUnknownError } from './database-errors';
+import { failureOf, isQueryTimeout, isResultLost, OutcomeUnknownError } from './database-errors';
 import { PipelinedReads } from './pipelined-reads';
 
 /** An SQL statement. Each connection prepares it once. */
@@ -103,7 +103,6 @@ export class Sql {
     try {
       return await this.manager.transaction(work);
     } catch (error) {
-      if (isIdleLoss(error)) return this.transaction(work);
       // If the connection is lost before the commit is sent, the server rolls back.
       throw isResultLost(error) && error.query === COMMIT ? new OutcomeUnknownError(error) : error;
     }
@@ -157,7 +156,6 @@ export class Sql {
       return rows;
     } catch (error) {
       client.release(true);
-      if (isIdleLoss(error)) return this.runOnPool(query, parameters);
       throw failureOf(query, parameters, error);
     }
   }

@@ -21,8 +21,6 @@ export interface CuttingProxy {
   heal(): boolean;
   /** Ends every connection when the server responds to the next message that contains the text. */
   loseResponseTo(text: string): void;
-  /** Drops all bytes of the present connections, and keeps them open, like a NAT that has forgotten them. */
-  forget(): void;
   /** Ends every connection immediately. */
   end(): void;
   /** Leads new connections to another server, and keeps the open ones, as a service of Kubernetes does. */
@@ -39,7 +37,6 @@ export interface CuttingProxy {
 interface Connection {
   readonly client: Socket;
   readonly upstream: Socket;
-  isForgotten?: true;
 }
 
 interface Order {
@@ -67,7 +64,6 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
     return false;
   };
   const pass = (chunk: Buffer, connection: Connection, direction: Direction) => {
-    if (connection.isForgotten) return;
     if (isLost(chunk, direction)) {
       doomed = undefined;
       endAll(open, false);
@@ -141,9 +137,6 @@ export async function startCuttingProxy(serverUrl: string): Promise<CuttingProxy
     },
     loseResponseTo: (text) => {
       doomed = { text, isSent: false };
-    },
-    forget: () => {
-      for (const connection of open) connection.isForgotten = true;
     },
     end: () => endAll(open, false),
     leadTo: (other) => {
