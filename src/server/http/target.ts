@@ -37,7 +37,7 @@ export function rawPath(target: string): string {
   return path;
 }
 
-/** A target that is no URL, the `*` of OPTIONS, becomes a path without a route. */
+/** The `*` of OPTIONS becomes a path without a route. */
 function originForm(target: string): string {
   const rest = target.replace(ORIGIN, '');
   return rest.startsWith('/') ? rest : `/${rest}`;
