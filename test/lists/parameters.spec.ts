@@ -163,16 +163,16 @@ describe('Prefer: handling=strict', () => {
   });
 
   it.each([
-    ['/v1/pets?id[]=1', 'There is no query parameter id[]: write id, once for each value.'],
-    ['/v1/pets?id%5b0%5d=1', 'id[0]: write id, once'],
-    ['/v1/pets?id[0]=1&id[1]=2', 'There is no query parameter id[1]: write id, once'],
-    ['/v1/pets?status[in]=sold', 'status[in]: write status, once'],
-    ['/v1/store/orders?status[]=placed', 'status[]: write status, once'],
-    ['/v1/events?type[]=pet.created', 'type[]: write type, once'],
-    ['/v1/webhooks?limit[]=1', 'There is no query parameter limit[]: write limit, once for each value.'],
+    ['/v1/pets?id[]=1', 'There is no query parameter id[]: write id, without brackets.'],
+    ['/v1/pets?id%5b0%5d=1', 'id[0]: write id, without'],
+    ['/v1/pets?id[0]=1&id[1]=2', 'There is no query parameter id[1]: write id, without'],
+    ['/v1/pets?status[in]=sold', 'status[in]: write status, without'],
+    ['/v1/store/orders?status[]=placed', 'status[]: write status, without'],
+    ['/v1/events?type[]=pet.created', 'type[]: write type, without'],
+    ['/v1/webhooks?limit[]=1', 'There is no query parameter limit[]: write limit, without brackets.'],
     [
       '/v1/pets?categoryId[]=1&categoryId[]=2',
-      'There is no query parameter categoryId[]: write categoryId, once for each value.',
+      'There is no query parameter categoryId[]: write categoryId, without brackets.',
     ],
   ])('without it, too, %s is 400: %s; an unknown name is ignored', async (path, message) => {
     const response = await app.get(path);

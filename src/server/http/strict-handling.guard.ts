@@ -101,7 +101,7 @@ function withoutBrackets(name: string): string {
 function unknownParameter(given: string, known: readonly string[]): string {
   const name = visible(given);
   const plain = withoutBrackets(name);
-  const hint = known.includes(plain) ? `: write ${plain}, once for each value` : hintFor(name, known);
+  const hint = known.includes(plain) ? `: write ${plain}, without brackets` : hintFor(name, known);
   return `There is no query parameter ${name}${hint}`;
 }
 
