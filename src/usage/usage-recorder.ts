@@ -12,7 +12,6 @@ import { MAX_DAYS } from './usage.service';
 
 /** With the time of a write a crash loses at most 5 s. */
 const WRITE_INTERVAL_MS = 4 * SECOND_MS;
-const REMOVED_AT_ONCE = 1_000;
 /** Limits the memory while the database is unavailable, or if an authenticator invents keys. Further keys are not counted. */
 const MAX_KEYS = 20_000;
 
@@ -56,7 +55,7 @@ export class UsageRecorder extends PeriodicWork {
     }
     const today = dateOf(this.clock.now());
     if (today === this.removedOn) return;
-    while ((await this.usage.removeOld(today, MAX_DAYS, REMOVED_AT_ONCE)) > 0 && !this.isStopping);
+    await this.usage.removeOld(today, MAX_DAYS);
     this.removedOn = today;
   }
 

@@ -49,11 +49,8 @@ const READ: Statement = {
 };
 
 /** By the earlier of two clocks. */
-const REMOVE = `
-  DELETE FROM key_usage WHERE (account_id, date, key_id) IN (
-    SELECT account_id, date, key_id FROM key_usage
-    WHERE date <= least($1, (now() AT TIME ZONE 'UTC')::date) - $2::integer LIMIT $3
-  ) RETURNING date`;
+const REMOVE =
+  "DELETE FROM key_usage WHERE date <= least($1, (now() AT TIME ZONE 'UTC')::date) - $2::integer";
 
 @Injectable()
 export class UsageRepository {
@@ -73,8 +70,8 @@ export class UsageRepository {
     return this.sql.rows(READ, [from, to, count, accountId ?? null]);
   }
 
-  /** Keeps the last `days` days of keys, and deletes at most `count` of the others. @returns their number */
-  async removeOld(today: string, days: number, count: number): Promise<number> {
-    return (await this.sql.rows(REMOVE, [today, days, count])).length;
+  /** Keeps the last `days` days of keys, and deletes the others. */
+  async removeOld(today: string, days: number): Promise<void> {
+    await this.sql.rows(REMOVE, [today, days]);
   }
 }
