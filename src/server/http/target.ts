@@ -39,11 +39,13 @@ export function rawPath(target: string): string {
 
 /** The `*` of OPTIONS becomes a path without a route. */
 function originForm(target: string): string {
+  if (target.startsWith('/')) return target;
   const rest = target.replace(ORIGIN, '');
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
 function decode(text: string): string | undefined {
+  if (!text.includes('%')) return text;
   try {
     return decodeURIComponent(text);
   } catch {
