@@ -9,7 +9,7 @@ import { closeInStages, type Connection, type Connections } from './connections'
 import { breakBody } from './json-body.guard';
 import type { Metrics } from '../metrics';
 import { REQUEST } from '../logging/request-log';
-import { COMMON_HEADERS, type LimitHeaders } from './response-headers';
+import { CONSTANT_HEADERS, type LimitHeaders } from './response-headers';
 import type { RouteMethods } from './route-methods';
 
 /** The error of a URL with raw characters: curl, Go and PHP encode nothing in a query. */
@@ -84,7 +84,7 @@ export class ProtocolErrors {
     this.metrics?.countRejection(code);
     this.log.info({ reqId, status, code, ip, cause }, REQUEST);
     const headers = {
-      ...COMMON_HEADERS,
+      ...CONSTANT_HEADERS,
       ...this.limitHeaders(ip, ip),
       ...error.headers,
       'X-Request-Id': reqId,

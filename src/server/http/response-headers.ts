@@ -8,7 +8,7 @@ import type { Connections } from './connections';
 import { isApiPath } from './target';
 
 /** The constant headers of every response, whether or not Fastify sends it. */
-export const COMMON_HEADERS = { 'X-Content-Type-Options': 'nosniff' } as const;
+export const CONSTANT_HEADERS = { 'X-Content-Type-Options': 'nosniff' } as const;
 
 /** Returns the rate-limit headers of a response that shows no windows of the request itself. */
 export type LimitHeaders = (ip?: string, socketAddress?: string) => Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ export function installResponseHeaders(
   });
   fastify.addHook<unknown, { Params: PathParams }>('onSend', (request, reply, payload, done) => {
     const { deprecation, entityTag } = request.routeOptions.config;
-    reply.headers(COMMON_HEADERS).header('X-Request-Id', request.id);
+    reply.headers(CONSTANT_HEADERS).header('X-Request-Id', request.id);
     if (isApiPath(request.originalUrl)) reply.header('Cache-Control', 'no-store');
     if (deprecation) {
       // RFC 5829.
