@@ -9,10 +9,12 @@ import { DAY_MS } from '../platform/runtime/time';
 import type { StartedService } from './start';
 import { DEFAULT_SCOPES, type Store, version } from './store';
 
+const isInstalled = [__dirname, process.argv[1] ?? ''].every((path) =>
+  path.split(sep).includes('node_modules'),
+);
+
 /** The project, its image and a team's program have this script; an installed package has its own command. */
-const COMMAND = process.argv[1]?.split(sep).includes('node_modules')
-  ? 'npx animal-store'
-  : 'npm run -s cli --';
+const COMMAND = isInstalled ? 'npx animal-store' : 'npm run -s cli --';
 
 /** Prints the banner. The demo key is created only if standard output has a reader: it cannot be shown again. */
 export async function printBanner(service: StartedService, output: Pick<StandardOutput, 'print'>) {
