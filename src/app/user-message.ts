@@ -35,6 +35,9 @@ const TLS_CODE = /CERT|SIGNATURE|INVALID|^ERR_(SSL|TLS|OSSL)/;
 const REFUSED = /^(0A000|55000)$/;
 const MISSING = /\b(pg_\w+|set_config)\(/;
 
+/** Codes if a relation, type, function or column exists already. */
+const TAKEN = /^42(P07|710|723|701)$/;
+
 /** Explains an error to the operator in one sentence; an unexpected error keeps its stack trace. */
 export function userMessage(error: unknown): string {
   if (error instanceof UserError || error instanceof ApiError || error instanceof EmbeddedServerError)
@@ -46,6 +49,8 @@ export function userMessage(error: unknown): string {
     return `The user in DATABASE_URL lacks a right (${error.message}): grant it to this user, or make it the owner of the schema and all tables.`;
   if (REFUSED.test(codeOf(error)) || (codeOf(error) === '42883' && MISSING.test(error.message)))
     return `The server in DATABASE_URL lacks or refuses a function that Animal Store needs (${error.message}): enable it, or use another server.`;
+  if (TAKEN.test(codeOf(error)))
+    return `A migration fails (${error.message}), and nothing was changed: rename what is there, and try again.`;
   if ('syscall' in error && error.syscall === 'uv_cwd')
     return 'The working directory does not exist any more: change to another one.';
   if ('path' in error && 'syscall' in error) {

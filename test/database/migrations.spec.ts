@@ -151,9 +151,7 @@ describe('the reversion of an extension', () => {
   it('is complete or has no effect', async () => {
     await apply(both);
     await database.query('CREATE VIEW names AS SELECT name FROM shelters');
-    expect(await revertKennels()).toMatch(
-      new RegExp(`^The "down" of the migration ${KENNELS} of the extension kennels fails \\(.*`),
-    );
+    expect(await revertKennels()).toContain('cannot drop table kennels because other objects depend on it');
     expect(await database.query('SELECT name, places FROM shelters')).toEqual([]);
     expect(await apply()).toEqual({ applied: [], removed: ['kennels'] });
   });
@@ -191,7 +189,7 @@ describe('a mistake in a migration of an extension', () => {
     const before = await tables();
     const Wrong = migrationOf(NAME, 'CREATE TABLE pets ()', DOWN);
     expect(await messageOf(apply(kennels, extensionOf('wrong', Wrong)))).toBe(
-      `The "up" of the migration ${NAME} of the extension wrong fails (relation "pets" already exists). Nothing was changed. Fix it and repeat.`,
+      'A migration fails (relation "pets" already exists), and nothing was changed: rename what is there, and try again.',
     );
     expect(await tables()).toEqual(before);
   });

@@ -8,8 +8,7 @@ import { backup, backupFolder, messageOf } from './support/backups';
 const TYPEORM = 'CREATE TABLE migrations (id serial, timestamp bigint, name varchar)';
 const BELONGS =
   '^The database belongs to another program .*: set DATABASE_URL to an empty database, or to an empty schema with [?]options=-csearch_path%3DNAME[.]\\s?$';
-const FAILS =
-  '^The "up" of the migration \\w+ of the store fails .*[.] Nothing was changed. Rename what is there and repeat[.]\\s?$';
+const FAILS = '^A migration fails .*, and nothing was changed: rename what is there, and try again[.]\\s?$';
 
 /** The objects of other programs, and the reason in the sentence. */
 const PROGRAMS = [

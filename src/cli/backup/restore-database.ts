@@ -11,7 +11,6 @@ import { isDatabaseUnavailable } from '../../platform/database/database-errors';
 import {
   applyMigrations,
   bringUpToDate,
-  firstLine,
   inMigrationTransaction,
   rejectUsed,
   type SchemaConfig,
@@ -54,7 +53,7 @@ export async function restoreDatabase(
       }
       const names = new Set(header.migrations.map(({ name }) => name));
       const older = migrations.filter(({ name }) => names.has(name));
-      await explained(path, applyMigrations(older, runner));
+      await applyMigrations(older, runner);
       // TypeORM types the connection as any; the driver is node-postgres.
       const client: Client = await runner.connect();
       await client.query(WITHOUT_EVENTS);
@@ -83,6 +82,10 @@ async function explained<T>(path: string, work: Promise<T>): Promise<T> {
         : `The backup ${path} cannot be restored (${problem}): nothing was restored. If the file is damaged, use another copy of it, or an earlier backup.`,
     );
   }
+}
+
+function firstLine(error: unknown): string {
+  return String(error instanceof Error ? error.message : error).replace(/\n.*/s, '');
 }
 
 /** @throws UserError unless this program has the format and all migrations of the backup */

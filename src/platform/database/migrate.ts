@@ -1,7 +1,6 @@
 import { DataSource, Migration, MigrationExecutor, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { recordAudit } from './audit';
 import { announced, type DatabaseConfig, dataSourceOptions, SET_ROLE } from './data-source';
-import { isDatabaseUnavailable } from './database-errors';
 import {
   acceptNewerSchema,
   compareSchema,
@@ -10,7 +9,7 @@ import {
   rejectNewerSchema,
 } from './schema-states';
 import { Audit1795219200012 } from './migrations/platform.migrations';
-import { codeOf, UserError } from '../errors/user-error';
+import { UserError } from '../errors/user-error';
 
 export interface SchemaMigration {
   /** It ends with a timestamp in milliseconds. */
@@ -44,8 +43,8 @@ export const WITHOUT_EVENTS = `SELECT set_config('animal_store.events', 'off', t
  * @param keyPrefix of a service, to which the database then belongs
  * @returns the names of the migrations, and the extensions with tables that this program does not have; `newer` is the
  *   last migration of a newer version of the store
- * @throws UserError if this program cannot use a newer version's schema, an extension's migration fails, or the database
- *   belongs to a service with other keys
+ * @throws UserError if this program cannot use a newer version's schema, or the database belongs to a service with other
+ *   keys
  */
 export function migrate(config: SchemaConfig, keyPrefix?: string) {
   return inMigrationTransaction(config, async (runner) => {
@@ -101,9 +100,7 @@ export function revert(config: SchemaConfig, extension?: string): Promise<string
       if (isAudited) await recordAudit(runner, { command: 'db revert', details: name });
       if (owner !== null) await runner.query('DELETE FROM extension_migrations WHERE name = $1', [name]);
       await runner.query('DELETE FROM migrations WHERE name = $1', [name]);
-      await withoutDefaultPrivileges(runner, () =>
-        explainFailure(migration, 'down', () => new migration.create().down(runner)),
-      );
+      await withoutDefaultPrivileges(runner, () => new migration.create().down(runner));
     }
     // An empty table of this name is that of another program.
     if (reverted.length === applied.length) await runner.query('DROP TABLE IF EXISTS migrations');
@@ -248,35 +245,7 @@ export async function applyMigrations(migrations: readonly SchemaMigration[], ru
       const { name, create } = migration;
       const step = new Migration(undefined, timestampOf(migration), name, new create());
       const waiting = `the migration ${name}, which takes long or waits for a transaction that uses its tables`;
-      await explainFailure(migration, 'up', () => announced(waiting, executor.executeMigration(step)));
+      await announced(waiting, executor.executeMigration(step));
     }
   });
-}
-
-/** SQLSTATE codes if a relation, type, function or column exists already. */
-const TAKEN = /^42(P07|710|723|701)$/;
-
-/** @throws UserError if an extension's migration fails, or a name is taken, unless the database was unavailable */
-async function explainFailure(
-  { name, extension }: SchemaMigration,
-  step: 'up' | 'down',
-  run: () => Promise<unknown>,
-): Promise<void> {
-  try {
-    await run();
-  } catch (error) {
-    const isOwn = extension === undefined;
-    if (isDatabaseUnavailable(error) || (isOwn && !TAKEN.test(codeOf(error)))) throw error;
-    const [owner, fix] = isOwn
-      ? ['the store', 'Rename what is there']
-      : [`the extension ${extension}`, 'Fix it'];
-    throw new UserError(
-      `The "${step}" of the migration ${name} of ${owner} fails (${firstLine(error)}). Nothing was changed. ${fix} and repeat.`,
-      { cause: error },
-    );
-  }
-}
-
-export function firstLine(error: unknown): string {
-  return String(error instanceof Error ? error.message : error).replace(/\n.*/s, '');
 }
