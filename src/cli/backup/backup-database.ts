@@ -44,9 +44,6 @@ export interface BackupFooter {
   }[];
 }
 
-/** False for a table or sequence that triggers fill when its source is restored. */
-const IS_KEPT = `coalesce(obj_description(oid, 'pg_class'), '') NOT LIKE 'Derived %'`;
-
 /**
  * Lists every table of the schema, referenced tables first. It reads the catalog, so a new migration needs no change
  * here. Tables with circular references have no order and cannot be restored.
@@ -56,7 +53,6 @@ export const TABLES = `
   tables AS (
     SELECT oid, relname FROM pg_class
     WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
-      AND ${IS_KEPT}
   ),
   levels AS (
     SELECT oid, 0 AS level FROM tables
@@ -77,7 +73,7 @@ const SEQUENCES = `
   SELECT string_agg(
     format('SELECT %L AS sequence, last_value::text AS "lastValue", is_called AS "isCalled" FROM %1$s', oid::regclass),
     ' UNION ALL ') AS text
-  FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind = 'S' AND ${IS_KEPT}`;
+  FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind = 'S'`;
 
 const SIZE = 'SELECT sum(pg_table_size(name::regclass))::float8 AS bytes FROM unnest($1::text[]) AS name';
 
