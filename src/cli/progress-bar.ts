@@ -1,7 +1,5 @@
 const BAR_WIDTH = 40;
 const MAX_PERCENT = 100;
-/** The width of a bar and its texts. */
-const MIN_COLUMNS = 72;
 
 /**
  * While `work` runs, one line of a terminal shows its share and the time that is left; other streams show nothing.
@@ -10,15 +8,13 @@ const MIN_COLUMNS = 72;
  */
 export async function withProgressBar<T>(
   work: (show: (share: number) => void) => Promise<T>,
-  screen: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> & { readonly columns?: number } = process.stderr,
+  screen: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr,
 ): Promise<T> {
   const startedAt = performance.now();
   let shown = -1;
   const show = (share: number): void => {
     const percent = Math.min(Math.floor(share * MAX_PERCENT), MAX_PERCENT);
-    // A bar that takes two lines would fill the screen.
-    const isNarrow = (screen.columns || MIN_COLUMNS) < MIN_COLUMNS;
-    if (!screen.isTTY || isNarrow || percent === shown) return;
+    if (!screen.isTTY || percent === shown) return;
     shown = percent;
     const bar = '█'.repeat((percent / MAX_PERCENT) * BAR_WIDTH).padEnd(BAR_WIDTH, '░');
     const seconds = ((performance.now() - startedAt) / 1_000) * (1 / share - 1);
