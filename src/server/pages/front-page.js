@@ -67,17 +67,8 @@ function showWindow(name, { limit, remaining }, period) {
 }
 
 /** @param {Key} key */
-function showKey({
-  account,
-  plan,
-  id,
-  label,
-  scopes,
-  createdAt,
-  expiresAt,
-  limits: { minute, day },
-  strikes,
-}) {
+function showKey({ account, plan, id, label, scopes, createdAt, expiresAt, limits, strikes }) {
+  const { minute, day } = limits;
   showWindow('minute', minute, 'this minute');
   showWindow('day', day, 'today (UTC)');
   const { count, banAfter, bannedUntil } = strikes;

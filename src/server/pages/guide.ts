@@ -24,8 +24,6 @@ const EXAMPLE = 'http://127.0.0.1:3000';
 /** A link of Markdown to another file of the package. */
 const LINK = /\[([^\]]+)\]\((?!https:|#)([^)#]+)([^)]*)\)/g;
 
-const MARKDOWN = { 'Content-Type': 'text/markdown; charset=utf-8' };
-
 const marked = new Marked({
   renderer: {
     heading({ tokens, depth, text }) {
@@ -50,7 +48,7 @@ export function serveGuide(fastify: FastifyInstance, config: Config): void {
   // The first request reads it, when the port is known.
   const named = (text: string) => text.replaceAll(EXAMPLE, siteOf(baseUrlOf(config, fastify)));
   serveStatic(fastify, '/llms-full.txt', () => [
-    MARKDOWN,
+    { 'Content-Type': 'text/markdown; charset=utf-8' },
     documents.map(({ text }) => linkPages(named(text), '')).join('\n'),
   ]);
   for (const { path, text, title } of documents) {
