@@ -93,15 +93,10 @@ describe('usage of the command line', () => {
     for (const scope of SCOPES) expect(all).toContain(scope);
   });
 
-  it.each([
-    ['0', 0],
-    ['0h', 0],
-    ['90s', 90_000],
-    ['90m', 5_400_000],
-    ['168h', 604_800_000],
-    ['7d', 604_800_000],
-  ])('reads a grace period of %s as %d ms', (text, ms) => {
-    expect(grace(text)).toBe(ms);
+  it('reads a grace period in each unit', () => {
+    const week = 604_800_000;
+    const periods = { 0: 0, '0h': 0, '90s': 90_000, '90m': 5_400_000, '168h': week, '7d': week };
+    expect(Object.keys(periods).map(grace)).toEqual(Object.values(periods));
   });
 
   it('exits with 0 after --help, which names every scope, and those of a buyer as the default', async () => {
