@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { Client } from 'pg';
 import type { GivenConfig } from '../../src/app/build';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
@@ -148,11 +149,21 @@ describeWithPair('after a failover behind one endpoint', () => {
     expectError(await app.get(unknown, { key }), 410, 'cursor_expired');
 
     await expectAll();
-    // So are those to a primary that became read-only.
+    // So are those to a primary that became read-only, a busy one after its transaction.
+    primary.start();
+    const lock = new Client({ connectionString: standby.url });
+    await lock.connect();
+    await lock.query(`BEGIN; SELECT FROM pets WHERE id = ${kept} FOR UPDATE`);
+    const busy = app.send('PATCH', `/v1/pets/${kept}`, { body: { name: 'busy' }, key });
+    const waits = `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
+    await until(async () => (await query(standby.url, waits)).length > 0);
     await query(standby.url, 'ALTER SYSTEM SET default_transaction_read_only = on');
     await query(standby.url, 'SELECT pg_reload_conf()');
-    primary.start();
     expect(proxy.count).toBeGreaterThan(3);
     await expectMove(primary.url);
+    await lock.end();
+    await busy;
+    // The pool uses the connection that became idle last.
+    expect((await app.post('/v1/pets', aNewPet(), { key })).status).toBe(201);
   });
 });
