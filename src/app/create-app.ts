@@ -85,7 +85,7 @@ async function assemble(
   if (config.metricsPort !== undefined) {
     const source = app.get<DataSource>(getDataSourceToken());
     metrics = new Metrics(source, connections, logger, app.get(RateLimitStore));
-    serveMetrics(fastify, metrics, app.get(Registry), config);
+    serveMetrics(fastify, metrics, app.get(Registry), config, workers);
   }
   new ProtocolErrors(fastify.log, connections, limitHeaders, methods, metrics).follow(fastify.server);
   const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);

@@ -7,7 +7,7 @@ import { createApp } from './create-app';
 import { StandardOutput } from '../server/logging/standard-output';
 import { createStore, type Store } from './store';
 import { userMessage } from './user-message';
-import { type Config, loadEnvFile, readConfig, takeWorkerUrl } from '../platform/config/config';
+import { type Config, loadEnvFile, readConfig, takeWorkerMark } from '../platform/config/config';
 import { listenError, UserError } from '../platform/errors/user-error';
 import { V8_FLAGS } from './v8-flags';
 import { Connections } from '../server/http/connections';
@@ -35,10 +35,10 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   const output = new StandardOutput();
   // An error of standard error cannot be reported anywhere; it must not end the process.
   process.stderr.on('error', () => undefined);
-  const workerUrl = takeWorkerUrl();
+  const isWorker = takeWorkerMark();
   const fail = async (error: unknown): Promise<void> => {
     const failed = userMessage(error);
-    if (workerUrl !== undefined) await tellPrimary({ failed });
+    if (isWorker) await tellPrimary({ failed });
     else process.stderr.write(`${failed}\n`);
     await output.flush();
     process.exit(1);
@@ -47,7 +47,7 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   process.once('uncaughtException', (error) => void fail(error));
   try {
     const store = createStore(extensions);
-    if (workerUrl !== undefined) return await serveRequests(workerUrl, store, output, fail);
+    if (isWorker) return await serveRequests(store, output, fail);
     loadEnvFile();
     const service = await startService(readConfig(undefined, store.settings), store, output);
     prepareStop(service, output, fail);
@@ -71,6 +71,10 @@ export async function startService(
   store: Store,
   output: LogStream,
 ): Promise<StartedService> {
+  if (settings.workers > 1 && !settings.redisUrl)
+    throw new UserError(
+      'WORKERS above 1 needs REDIS_URL, which makes the limits exact over all of them: set it, or WORKERS=1.',
+    );
   const workers = settings.workers > 1 ? new Workers(settings.workers, output) : undefined;
   const built = await buildService(settings, store, output, undefined, workers);
   const { app, config, database } = built;
@@ -113,12 +117,16 @@ async function startWorkers(workers: Workers, { app, database }: BuiltService): 
 
 /** Serves requests as a worker, until a signal or the end of the primary process, whose environment it has. */
 async function serveRequests(
-  databaseUrl: string,
   store: Store,
   output: StandardOutput,
   fail: (error: unknown) => Promise<void>,
 ): Promise<void> {
-  const config = { ...readConfig(undefined, store.settings), databaseUrl, isWorker: true };
+  const [databaseUrl]: string[] = await once(process, 'message');
+  const config = {
+    ...readConfig(undefined, store.settings),
+    databaseUrl: String(databaseUrl),
+    isWorker: true,
+  };
   const app = await createApp(config, createLogger(config, output), store);
   const { server } = app
     .getHttpAdapter()

@@ -19,6 +19,8 @@ export const STANDARD_INPUT = 'standard input';
 
 const MAX_LINE_BYTES = 65_536;
 const MAX_NAMED_LINES = 20;
+/** Characters of a part of the rows. */
+const PART_LENGTH = 65_536;
 
 /** The columns of CSV by their names without spaces, underscores and capitals. Others are ignored. */
 const COLUMNS = new Map([
@@ -51,8 +53,9 @@ export class PetFile {
   badLines = 0;
   /** The first bad lines, each with its number. */
   readonly problems: { readonly line: number; readonly problems: readonly string[] }[] = [];
-  /** The animals before the first bad line as rows of COPY. */
-  rows = '';
+  /** The animals before the first bad line as rows of COPY, several in each part. */
+  readonly parts: Buffer[] = [];
+  private rows = '';
   /** True if the animals keep their ids. Known after the first animal. */
   hasIds: boolean | undefined;
   lastId: bigint | undefined;
@@ -63,12 +66,14 @@ export class PetFile {
     readonly path: string,
     private readonly format: PetFormat,
     private readonly onProgress: (share: number) => void,
+    private readonly isDryRun = false,
   ) {}
 
   /** Reads the file once. @throws UserError if it is not such a file */
   async read(): Promise<void> {
     const lines = this.format === 'csv' ? this.csvLines() : this.jsonLines();
     for await (const [line, pet] of lines) await this.addPet(line, pet);
+    this.closePart();
   }
 
   /** Reads the text in parts. A mark of its encoding at the beginning goes. */
@@ -108,7 +113,13 @@ export class PetFile {
 
   private async *csvLines(): AsyncGenerator<Line> {
     const text = this.text();
-    const { value: first = '' } = await text.next();
+    let first = '';
+    // The first part of a pipe may be shorter than the line of the columns.
+    while (!/[\r\n]/.test(first) && first.length < MAX_LINE_BYTES) {
+      const { value, done } = await text.next();
+      if (done) break;
+      first += value;
+    }
     const parser = parse({
       columns: (names: string[]) => this.columnsOf(names),
       delimiter: separatorOf(first),
@@ -122,6 +133,7 @@ export class PetFile {
       yield* text;
     };
     const reading = pipeline(parts, parser);
+    reading.catch(() => undefined);
     try {
       for await (const { record, info } of parser as AsyncIterable<CsvRecord>) {
         if (info.error) this.addProblem(info.lines, [info.error.message]);
@@ -129,7 +141,6 @@ export class PetFile {
       }
       await reading;
     } catch (error) {
-      await reading.catch(() => undefined);
       throw error instanceof CsvError ? new UserError(`${this.path}: ${error.message}.`) : error;
     }
     if (!this.hasColumns) this.columnsOf([]);
@@ -160,12 +171,19 @@ export class PetFile {
       this.animals += 1;
       // A valid name has no tab and no line break.
       const row = `${id}${pet.name.replaceAll('\\', '\\\\')}\t${pet.categoryId}\t${pet.status}\n`;
-      if (this.badLines === 0) this.rows += row;
+      if (this.badLines === 0 && !this.isDryRun) this.rows += row;
+      if (this.rows.length > PART_LENGTH) this.closePart();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       const problems = error.mistakes.map((mistake) => mistake.replace(/^The body/, 'the line'));
       this.addProblem(line, problems);
     }
+  }
+
+  /** The memory of a buffer is not part of the heap, which is small in a container. */
+  private closePart(): void {
+    this.parts.push(Buffer.from(this.rows));
+    this.rows = '';
   }
 
   private addProblem(line: number, problems: readonly string[]): void {

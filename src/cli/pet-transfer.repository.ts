@@ -16,9 +16,6 @@ const EXPORT: Readonly<Record<PetFormat, (pets: string) => string>> = {
     `COPY (SELECT row_to_json(pet) FROM (${pets}) AS pet) TO STDOUT (FORMAT csv, QUOTE E'\\x01', DELIMITER E'\\x02')`,
 };
 
-/** Characters of a message of COPY. */
-const PART_LENGTH = 65_536;
-
 /** The next id follows the last animal. The sequence of ids begins at 1. */
 const CONTINUE_IDS = `SELECT setval(pg_get_serial_sequence('pets', 'id'), $1::bigint) WHERE $1::bigint > 0`;
 
@@ -95,17 +92,17 @@ async function requireNoPets(client: Client): Promise<void> {
 
 async function copyPets(
   client: Client,
-  { animals, hasIds, lastId, rows }: PetFile,
+  { animals, hasIds, lastId, parts }: PetFile,
   onProgress: (share: number) => void,
 ): Promise<void> {
   const columns = `${hasIds ? 'id, ' : ''}${NEW_PET_COLUMNS}`;
-  const parts = function* () {
-    for (let at = 0; at < rows.length; at += PART_LENGTH) {
-      onProgress(at / rows.length);
-      yield rows.slice(at, at + PART_LENGTH);
+  const told = function* () {
+    for (const [at, part] of parts.entries()) {
+      onProgress(at / parts.length);
+      yield part;
     }
   };
-  await pipeline(parts, client.query(copyFrom(`COPY pets (${columns}) FROM STDIN`)));
+  await pipeline(told, client.query(copyFrom(`COPY pets (${columns}) FROM STDIN`)));
   if (hasIds) await client.query(CONTINUE_IDS, [lastId]);
   // Without it the planner uses the old statistics until autovacuum runs.
   await client.query('ANALYZE pets');

@@ -4,8 +4,8 @@ import type { FastifyRequest } from 'fastify';
 import { platformErrors, routeLimitMessage } from '../platform/errors/platform.errors';
 import { ownerOfRequest } from './throttle.guard';
 
-/** The limit of a route without `@Throttle`. A function of a team may return Infinity. */
-export const UNLIMITED = Number.MAX_VALUE;
+/** The limit of a route without `@Throttle`: a number that no function of a team returns. */
+export const UNLIMITED = Number.MAX_VALUE * 0.7531;
 
 /**
  * Counts a request in the window that `@Throttle({ default: … })` adds to its route, for its account, or for its address
@@ -34,10 +34,11 @@ export class RouteLimitGuard extends ThrottlerGuard {
     return ownerOfRequest(request);
   }
 
-  /** HEAD and GET share a window. */
+  /** The methods, versions and paths of a handler share a window. Two teams may give controllers one name. */
   protected override generateKey(context: ExecutionContext, tracker: string): string {
-    const { method, routeOptions } = requestOf(context);
-    return `${tracker} ${method.replace('HEAD', 'GET')} ${routeOptions.url}`;
+    // `/v1/cats/:id` has the base path of its controller after the version.
+    const [, , base] = requestOf(context).routeOptions.url?.split('/') ?? [];
+    return `${tracker} ${base} ${context.getClass().name}.${context.getHandler().name}`;
   }
 
   protected override async throwThrottlingException(

@@ -5,15 +5,7 @@ import {
   type FastifyRequest,
 } from 'fastify';
 import { Pool } from 'pg';
-import {
-  type Aggregator,
-  AggregatorRegistry,
-  collectDefaultMetrics,
-  Counter,
-  Gauge,
-  Histogram,
-  Registry,
-} from 'prom-client';
+import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import type { Config } from '../platform/config/config';
 import { platformErrors } from '../platform/errors/platform.errors';
@@ -22,6 +14,7 @@ import type { Logger } from './logging/logger';
 import type { Connections } from './http/connections';
 import { sendError } from './http/error.filter';
 import { routeOf } from './logging/request-log';
+import { METRICS, type WorkerMessage, type Workers } from './workers';
 
 /** One Prometheus may collect from many services. */
 const PREFIX = 'animal_store_';
@@ -150,23 +143,28 @@ export function serveMetrics(
   fastify: FastifyInstance,
   metrics: Metrics,
   ofExtensions: Registry,
-  config: Pick<Config, 'metricsHost' | 'metricsPort' | 'workers'> & { readonly isWorker?: boolean },
+  config: Pick<Config, 'metricsHost' | 'metricsPort'> & { readonly isWorker?: boolean },
+  workers?: Workers,
 ): void {
-  const { metricsHost: host, metricsPort: port = 0, workers, isWorker } = config;
+  const { metricsHost: host, metricsPort: port = 0, isWorker } = config;
   const registries = [metrics.registry, ofExtensions];
   fastify.addHook('onResponse', (request, reply, done) => {
     metrics.record(request, reply);
     done();
   });
-  // It reads the metrics of the workers, which it asks through node:cluster.
-  const ofWorkers = isWorker || workers > 1 ? new AggregatorRegistry() : undefined;
-  AggregatorRegistry.setRegistries(registries);
-  if (isWorker) return;
+  if (isWorker) {
+    const respond = async (): Promise<void> => {
+      const metricsOf = registries.map((registry) => registry.getMetricsAsJSON());
+      process.send?.({ metrics: (await Promise.all(metricsOf)).flat() } satisfies WorkerMessage);
+    };
+    process.on('message', (message) => void (message === METRICS && respond()));
+    return;
+  }
   const server = createServer({ forceCloseConnections: true });
-  server.get('/metrics', (_request, reply) => {
-    const merged = Registry.merge(registries);
-    reply.type(merged.contentType);
-    return ofWorkers ? ofWorkers.clusterMetrics() : merged.metrics();
+  server.get('/metrics', async (_request, reply) => {
+    const registry = workers ? await workers.metrics() : Registry.merge(registries);
+    reply.type(registry.contentType);
+    return registry.metrics();
   });
   for (const path of ['/livez', '/readyz'])
     server.get(path, (request, reply) => {

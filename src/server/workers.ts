@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster';
-import { once } from 'node:events';
+import { on, once } from 'node:events';
 import { Logger } from '@nestjs/common';
+import { AggregatorRegistry, type Registry } from 'prom-client';
 import { WORKER_VARIABLE } from '../platform/config/config';
 import { UserError } from '../platform/errors/user-error';
 import { SECOND_MS } from '../platform/runtime/time';
@@ -11,8 +12,14 @@ export interface WorkerMessage {
   readonly url?: string;
   readonly failed?: string;
   readonly isClosing?: true;
+  /** The response to `METRICS`. */
+  readonly metrics?: Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
 }
 
+/** The message to a worker that asks for its metrics. */
+export const METRICS = 'metrics';
+/** The longest wait for the metrics of a worker. */
+const METRICS_LIMIT_MS = SECOND_MS;
 const RESTART_MS = SECOND_MS;
 /** The longest stop of a worker; then it is killed. */
 const STOP_LIMIT_MS = 20 * SECOND_MS;
@@ -20,6 +27,8 @@ const STOP_LIMIT_MS = 20 * SECOND_MS;
 /** The processes that serve the requests of a service (WORKERS), each an ordinary instance. One that ends is replaced. */
 export class Workers {
   private readonly logger = new Logger('Workers');
+  /** Those that have not ended. */
+  private readonly workers = new Set<Worker>();
   private readonly ready = new Set<Worker>();
   /** True between the start of the first worker and the stop: a worker that ends is replaced. */
   private isRunning = false;
@@ -48,13 +57,14 @@ export class Workers {
     // Each worker accepts connections itself, so a worker that ends takes none with it that waits.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
-    const first = this.fork(databaseUrl);
-    const [{ url, failed }] = await Promise.race([
-      once(first, 'message'),
-      once(first, 'exit').then(() => [{}]),
-    ]);
-    if (url === undefined)
-      throw new UserError(failed ?? 'A worker ended during its start. Start the service again.');
+    const url = await new Promise<string>((resolve, reject) => {
+      this.fork(databaseUrl)
+        .on('message', ({ url: own, failed }: WorkerMessage) => {
+          if (own !== undefined) resolve(own);
+          if (failed !== undefined) reject(new UserError(failed));
+        })
+        .on('exit', () => reject(new UserError('A worker ended during its start. Start the service again.')));
+    });
     this.isRunning = true;
     for (let at = 1; at < this.count; at += 1) this.fork(databaseUrl);
     return url;
@@ -63,7 +73,7 @@ export class Workers {
   /** Lets each worker respond to its requests, and waits for its end. */
   async stop(): Promise<void> {
     this.isRunning = false;
-    const workers = Object.values(cluster.workers ?? {}).filter((each) => each !== undefined);
+    const workers = [...this.workers];
     const ends = workers.map((worker) => once(worker, 'exit'));
     const kill = (signal: NodeJS.Signals): void => workers.forEach((worker) => worker.process.kill(signal));
     const timer = setTimeout(kill, STOP_LIMIT_MS, 'SIGKILL');
@@ -72,8 +82,26 @@ export class Workers {
     clearTimeout(timer);
   }
 
+  /** Adds the metrics of the workers. One that hangs is left out. */
+  async metrics(): Promise<Registry> {
+    const lists = [...this.ready].map(async (worker) => {
+      const signal = AbortSignal.timeout(METRICS_LIMIT_MS);
+      worker.send(METRICS);
+      try {
+        for await (const [{ metrics }] of on(worker, 'message', { signal })) if (metrics) return metrics;
+      } catch {
+        // The time is over.
+      }
+      return [];
+    });
+    return AggregatorRegistry.aggregate(await Promise.all(lists));
+  }
+
   private fork(databaseUrl: string): Worker {
-    const worker = cluster.fork({ [WORKER_VARIABLE]: databaseUrl });
+    const worker = cluster.fork({ [WORKER_VARIABLE]: 'true' });
+    // Unlike a variable, a message is in no file of /proc.
+    worker.send(databaseUrl);
+    this.workers.add(worker);
     this.copyLines(worker);
     return worker
       .on('error', () => undefined)
@@ -86,6 +114,7 @@ export class Workers {
       })
       .on('disconnect', () => this.ready.delete(worker))
       .on('exit', (status, signal) => {
+        this.workers.delete(worker);
         if (!this.isRunning) return;
         this.logger.warn(
           `A worker has ended (${signal || `exit status ${status}`}). The service replaces it.`,

@@ -172,7 +172,12 @@ export class DeliveryWorker extends PeriodicWork {
     const { lane, leased, agent, endsAt } = turn;
     const { events, last } = await this.events.read(position, BATCH_SIZE, leased);
     // The retention has removed them, or the batch before had the last one.
-    if (events.length === 0) return this.giveBack(leased, { position: last });
+    if (events.length === 0) {
+      const webhook = await this.webhooks.findLeased(leased);
+      // Events of a type that was added meanwhile were not read.
+      const isRead = webhook && canContinue(webhook, leased);
+      return this.giveBack(leased, isRead ? { position: last } : {});
+    }
     for (const [at, event] of events.entries()) {
       if (!this.isStopping) await lane.next();
       // It may have changed while it waited.

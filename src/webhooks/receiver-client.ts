@@ -130,12 +130,13 @@ export class ReceiverClient {
     if (rule) throw new DeliveryError(`The URL ${rule}.`);
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;
     const lookup = this.config.webhooksAllowPrivate ? {} : { lookup: this.lookup };
-    const request = send(url, { method: 'POST', ...options, ...CONNECT, ...lookup });
+    let hasBegun = false;
+    const request = send(url, { method: 'POST', ...options, ...CONNECT, ...lookup }, () => (hasBegun = true));
     try {
       return await responseTo(request.end(body));
     } catch (error) {
       // The receiver has closed the kept connection meanwhile. A new one has no such error.
-      if (request.reusedSocket && Object(error).code === 'ECONNRESET')
+      if (request.reusedSocket && !hasBegun && Object(error).code === 'ECONNRESET')
         return await this.exchange(url, body, options);
       throw error;
     } finally {

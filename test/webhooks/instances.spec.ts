@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { startApp } from '../support/app';
 import { addPets, respondWith, SETTINGS, startShop } from './support/receivers';
 
@@ -94,5 +95,33 @@ describe('deliveries of instances', () => {
     await addPets(app, 'a');
     await app.runDueWork();
     expect(receiver.seen()).toEqual(['a']);
+  });
+
+  it('continue from an event that waits if the types change', async () => {
+    const { app, receiver } = shop;
+    const { path } = await shop.create();
+    await shop.update(path, { status: 'disabled' });
+    await addPets(app, 'a');
+    await shop.update(path, { types: ['pet.created'], status: 'active' });
+    await addPets(app, 'b');
+    await app.runDueWork();
+    expect(receiver.seen()).toEqual(['a', 'b']);
+  });
+
+  it('include a type that was added while the last event of a batch was sent', async () => {
+    const { app, receiver } = shop;
+    const { path } = await shop.create({ types: ['pet.created'] });
+    const names = Array.from({ length: 20 }, (_, at) => `of a batch ${at}`);
+    await addPets(app, ...names);
+    const change = async (response: ServerResponse) => {
+      await shop.update(path, { types: ['pet.created', 'pet.deleted'] });
+      await app.database.query("DELETE FROM pets WHERE name = 'of a batch 0'");
+      response.writeHead(200).end();
+    };
+    receiver.respond = (response) =>
+      receiver.deliveries.length === 20 ? void change(response) : response.writeHead(200).end();
+    await app.runDueWork();
+    await app.runDueWork();
+    expect(receiver.seen()).toEqual([...names, names[0]]);
   });
 });

@@ -20,14 +20,14 @@ export const siteOf = (baseUrl: string): string => baseUrl.replace(/\/v1$/, '');
 
 export const CONFIG = Symbol('CONFIG');
 
-/** Has the URL of the database in a worker. Managers of processes use node:cluster, too. */
+/** Marks a worker of this service: managers of processes use node:cluster, too. */
 export const WORKER_VARIABLE = 'ANIMAL_STORE_WORKER';
 
-/** Returns the URL of the database if this process is a worker. Programs that it starts do not get it. */
-export function takeWorkerUrl(): string | undefined {
-  const { [WORKER_VARIABLE]: url } = process.env;
+/** Returns true in a worker, and hides the mark from programs that it starts. */
+export function takeWorkerMark(): boolean {
+  const isWorker = process.env[WORKER_VARIABLE] !== undefined;
   Reflect.deleteProperty(process.env, WORKER_VARIABLE);
-  return url;
+  return isWorker;
 }
 
 /**
@@ -71,8 +71,6 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, added: Settings
   for (const [variable, fix] of Object.entries(GONE_SETTINGS))
     if (unquoted(env[variable])) problems.push(`${variable} is no longer a setting: ${fix}`);
   const values: Record<string, unknown> = Object.fromEntries(entries);
-  if (Number(values['workers']) > 1 && !values['redisUrl'])
-    problems.push('WORKERS above 1 needs REDIS_URL, which makes the limits exact over all of them');
   if (problems.length > 0) {
     throw new UserError(`Invalid settings: ${problems.join('; ')}. Fix them and start again.`);
   }
