@@ -15,7 +15,12 @@ const indented = (text) => {
   const { parse, rawJSON, stringify } = JSON;
   /** @type {(name: string, value: unknown, context: { source: string }) => unknown} */
   const keep = (_name, value, { source }) => (typeof value === 'number' ? rawJSON(source) : value);
-  return rawJSON ? stringify(parse(text, keep), undefined, 2) : text;
+  try {
+    return rawJSON ? stringify(parse(text, keep), undefined, 2) : text;
+  } catch {
+    // A proxy may send another text as JSON.
+    return text;
+  }
 };
 const exactNumbers = {
   wrapComponents: {
