@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { createStore } from '../app/store';
-import { userMessage } from '../app/user-message';
 import { readConfig } from '../platform/config/config';
 import { migrate, relationsOf, revert } from '../platform/database/migrate';
 import { entityTagOf, IF_MATCH_HEADER, IF_NONE_MATCH_HEADER } from '../platform/entity-tags/entity-tag';
@@ -164,7 +163,7 @@ export async function brokenMigrations(store: TestStore): Promise<string[]> {
     if (left.length === 0) await migrate(config);
     return left.length === 0 ? [] : [fault];
   } catch (error) {
-    return [`${fault} ${userMessage(error)}`];
+    return [`${fault} ${error instanceof Error ? error.message : String(error)}`];
   } finally {
     await database.drop();
   }
