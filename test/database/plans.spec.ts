@@ -137,8 +137,8 @@ describe('few buffers are read', () => {
     jest.useRealTimers();
   });
 
-  /** Lets the service read the keys. */
-  const warmUp = () => Promise.all([get('/v1/key'), get('/v1/key', 'buyer')]);
+  /** Lets the service read the keys, and PostgreSQL the functions: their first call reads the catalog. */
+  const warmUp = () => Promise.all([get('/v1/key'), get('/v1/key', 'buyer'), get('/v1/webhooks')]);
 
   async function get(path: string, reader?: 'buyer') {
     const key = reader ? keyOfBuyer : app.key;
