@@ -17,7 +17,6 @@ import type { TestResponse } from './http-client';
 import { isObject, jsonIn, jsonOf, type Place, valueAt } from './json';
 
 export type Schema = SchemaObject | ReferenceObject;
-type Response = Pick<ResponseObject, 'description' | 'headers' | 'content'>;
 type Received = Pick<TestResponse, 'status' | 'headers' | 'text'>;
 
 /** One way in which a value differs from its schema, or a response from the document. */
@@ -89,17 +88,14 @@ export class ApiDocument {
   /** Returns the example of a schema. Without one it is made of the examples of its parts. */
   exampleOf(node: Schema, depth = 0): unknown {
     const { example, enum: [first] = [], ...schema } = this.schema(node);
-    const { oneOf: [variant] = [], items, properties, required = [], nullable } = schema;
+    const { oneOf: [variant] = [], items, properties } = schema;
     if (example !== undefined || depth > MAX_DEPTH) return example;
     if (first !== undefined) return first;
     if (variant) return this.exampleOf(variant, depth);
     if (items) return [this.exampleOf(items, depth + 1)];
-    if (!properties) return nullable ? null : undefined;
-    const members = Object.entries(properties).map(
-      ([name, each]) => [name, this.exampleOf(each, depth + 1)] as const,
-    );
-    // The null of a member that may be left out says nothing.
-    return Object.fromEntries(members.filter(([name, value]) => value !== null || required.includes(name)));
+    if (!properties) return undefined;
+    const members = Object.entries(properties).map(([name, each]) => [name, this.exampleOf(each, depth + 1)]);
+    return Object.fromEntries(members);
   }
 
   /** Lists the places of a body with their schemas: each member, including members of nested objects and of first items. */
@@ -149,7 +145,7 @@ export class ApiDocument {
       const rule = `must be one of ${Object.keys(responses).join(', ')}`;
       return [{ where: 'status', rule, got: `${status} ${text}` }];
     }
-    const response: Response = this.follow<Response>(documented);
+    const response = this.follow<ResponseObject>(documented);
     const atHead = text === '' ? [] : [{ where: 'body', rule: 'must be empty after HEAD', got: text }];
     return [
       ...this.headerMismatches(response, received, deprecated),
@@ -168,11 +164,8 @@ export class ApiDocument {
     return { ...object, title: `${method} /v1${path}`, method, path, parameters, scopes, body };
   }
 
-  private headerMismatches(
-    { headers: documented = {}, content = {} }: Response,
-    { headers }: Received,
-    deprecated = false,
-  ) {
+  private headerMismatches(response: ResponseObject, { headers }: Received, deprecated = false) {
+    const { headers: documented = {}, content = {} } = response;
     const all = { ...COMMON_HEADERS, ...(deprecated && DEPRECATION_HEADERS), ...documented };
     const known = new Map(Object.entries(all).map(([name, header]) => [name.toLowerCase(), header]));
     const mismatches: Mismatch[] = [];
@@ -186,9 +179,9 @@ export class ApiDocument {
       const got = headers[name];
       if (got === undefined && required) note(name, 'must be there');
       if (got === undefined) continue;
-      const isNumber = this.schema(schema).type === 'integer' && /^(0|-?[1-9]\d*)$/.test(String(got));
-      const errors = this.errors(schema, isNumber ? String(got) : JSON.stringify(got));
-      for (const { rule } of errors) note(name, rule);
+      const isInteger = this.schema(schema).type === 'integer' && /^(0|-?[1-9]\d*)$/.test(String(got));
+      const text = isInteger ? String(got) : JSON.stringify(got);
+      for (const { rule } of this.errors(schema, text)) note(name, rule);
     }
     const [mediaType] = Object.keys(content);
     const got = headers['content-type']?.split(';', 1).join().trim().toLowerCase();
@@ -196,7 +189,7 @@ export class ApiDocument {
     return mismatches;
   }
 
-  private bodyMismatches({ content = {} }: Response, { text }: Received): readonly Mismatch[] {
+  private bodyMismatches({ content = {} }: ResponseObject, { text }: Received): readonly Mismatch[] {
     const [documented] = Object.values(content);
     if (documented?.schema === undefined) return [];
     if (jsonIn(text) === undefined)
@@ -208,7 +201,7 @@ export class ApiDocument {
   }
 
   /** Compares the body of an error with its status, with the codes of its description, and with the header of its code. */
-  private errorMismatches({ description }: Response, { status, headers, text }: Received): Mismatch[] {
+  private errorMismatches({ description }: ResponseObject, { status, headers, text }: Received): Mismatch[] {
     const body = jsonIn(text);
     const [ownStatus, code] = [valueAt(body, 'status'), valueAt(body, 'code')];
     const mismatches: Mismatch[] = [];
@@ -241,18 +234,11 @@ function schemaChecker(schemas: Readonly<Record<string, object>>) {
     if ('properties' in schema) Object.assign(schema, { additionalProperties: false });
   }
   ajv.addSchema({ components: { schemas: known } }, 'openapi.json');
-  /** By the text of the schema: each operation refers to the same Error. */
-  const compiled = new Map<string, ValidateFunction>();
-  const ofSchema = new WeakMap<object, ValidateFunction>();
-  const compile = (schema: object): ValidateFunction => {
-    const text = (stringify(schema, forAjv) ?? '').replaceAll('"#/components', '"openapi.json#/components');
-    const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text));
-    compiled.set(text, validate);
-    ofSchema.set(schema, validate);
-    return validate;
-  };
+  const compiled = new WeakMap<object, ValidateFunction>();
   return (schema: object, json: string): readonly Mismatch[] => {
-    const validate = ofSchema.get(schema) ?? compile(schema);
+    const text = () => stringify(schema, forAjv)?.replaceAll('"#/components', '"openapi.json#/components');
+    const validate = compiled.get(schema) ?? ajv.compile(JSON.parse(text() ?? ''));
+    compiled.set(schema, validate);
     if (validate(JSON.parse(json))) return [];
     return (validate.errors ?? []).map(({ instancePath, message = 'must be valid', params, data }) => {
       const detail = [params['allowedValues'] ?? params['additionalProperty'] ?? []].flat().join(', ');

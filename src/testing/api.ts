@@ -23,7 +23,6 @@ interface Resource {
 
 /** A resource can refer to one that refers to one. */
 const MAX_REFERENCES = 3;
-const MINUTE_MS = 60_000;
 
 /** The API of a test store: sends requests, creates resources, and notes each way in which it breaks a promise. */
 export class Api {
@@ -180,5 +179,5 @@ function variantOf(example: unknown, { type, format }: SchemaObject, variant: nu
   if (type !== 'string') return example;
   const time = format === 'date-time' ? Date.parse(String(example)) : NaN;
   const text = `${String(example)} ${99_999 - variant}`;
-  return Number.isNaN(time) ? text : new Date(time + variant * MINUTE_MS).toISOString();
+  return Number.isNaN(time) ? text : new Date(time + variant * 60_000).toISOString();
 }

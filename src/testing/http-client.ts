@@ -24,8 +24,6 @@ export interface TestResponse {
   readonly json: any;
 }
 
-const MAX_RESPONSE_MS = 30_000;
-
 /**
  * Sends a request over a real socket, with the path as it is written. Follows no redirect.
  *
@@ -40,7 +38,7 @@ export function sendRequest(
 ): Promise<TestResponse> {
   const isWritten = body === undefined || typeof body === 'string' || Buffer.isBuffer(body);
   const bytes = isWritten ? body : jsonOf(body);
-  const signal = AbortSignal.timeout(MAX_RESPONSE_MS);
+  const signal = AbortSignal.timeout(30_000);
   return new Promise((resolve, reject) => {
     const outgoing = http(origin, { method, path, agent, signal });
     outgoing.on('error', reject).on('response', (incoming) => resolve(responseOf(incoming)));

@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Pool } from 'pg';
 import { ApiKeysService, type Plan, type PlanChoice } from '../accounts';
 import { createStore } from '../app/store';
 import { buildService, type GivenConfig } from '../app/build';
 import { startEmbedded } from '../embedded-postgres';
 import { readConfig } from '../platform/config/config';
-import { openConnection } from '../platform/database/data-source';
 import type { ExtensionModule } from '../platform/extension/extension';
 import { Clock } from '../platform/runtime/clock';
 import { runDueWork } from '../platform/runtime/periodic-work';
@@ -45,7 +45,7 @@ export interface TestKeyOptions {
 /** A database for one store or one check. */
 export interface TestDatabase {
   readonly url: string;
-  drop(): Promise<void>;
+  drop(): Promise<unknown>;
 }
 
 export interface TestStoreOptions {
@@ -93,7 +93,7 @@ const NO_LIMIT = 1_000_000_000;
 export async function startTestStore(options: TestStoreOptions = {}): Promise<TestStore> {
   const { extensions = [], settings = {}, clock = new TestClock() } = options;
   /** In the order in which their objects were opened. */
-  const closing: (() => Promise<void>)[] = [];
+  const closing: (() => Promise<unknown>)[] = [];
   const close = async (): Promise<void> => {
     for (const each of closing.splice(0).toReversed()) await each();
   };
@@ -114,7 +114,7 @@ export async function startTestStore(options: TestStoreOptions = {}): Promise<Te
     let document: ApiDocument | undefined;
     const fetch = async (path: string, request: TestRequest = {}): Promise<TestResponse> => {
       const response = await sendRequest(url, path, request);
-      document ??= await readDocument(url);
+      document ??= new ApiDocument((await sendRequest(url, '/openapi.json')).text);
       document.require(request.method ?? 'GET', path, response);
       return response;
     };
@@ -127,29 +127,18 @@ export async function startTestStore(options: TestStoreOptions = {}): Promise<Te
 }
 
 /** Starts an embedded PostgreSQL in a temporary folder. @returns a function that creates a database on it */
-async function startServer(closing: (() => Promise<void>)[]): Promise<() => Promise<TestDatabase>> {
+async function startServer(closing: (() => Promise<unknown>)[]): Promise<() => Promise<TestDatabase>> {
   const dataDir = await mkdtemp(join(tmpdir(), 'animal-store-testing-'));
   closing.push(() => rm(dataDir, { recursive: true, force: true }));
   const server = await startEmbedded({ dataDir, durable: false });
   closing.push(() => server.stop());
-  const run = async (statement: string): Promise<void> => {
-    const client = await openConnection(server.url());
-    try {
-      await client.query(statement);
-    } finally {
-      await client.end();
-    }
-  };
+  const pool = new Pool({ connectionString: server.url(), max: 1 });
+  closing.push(() => pool.end());
   return async () => {
     const name = `test_${randomUUID().replaceAll('-', '')}`;
-    await run(`CREATE DATABASE ${name} STRATEGY FILE_COPY`);
-    return { url: server.url(name), drop: () => run(`DROP DATABASE ${name} WITH (FORCE)`) };
+    await pool.query(`CREATE DATABASE ${name} STRATEGY FILE_COPY`);
+    return { url: server.url(name), drop: () => pool.query(`DROP DATABASE ${name} WITH (FORCE)`) };
   };
-}
-
-/** Reads the OpenAPI document of a store at its address. */
-export async function readDocument(url: string): Promise<ApiDocument> {
-  return new ApiDocument((await sendRequest(url, '/openapi.json')).text);
 }
 
 function keyCreator(keys: ApiKeysService, allScopes: readonly string[]): TestStore['key'] {
