@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { Pool } from 'pg';
 import { ApiKeysService, type Plan, type PlanChoice } from '../accounts';
 import { createStore } from '../app/store';
 import { buildService, type GivenConfig } from '../app/build';
 import { startEmbedded } from '../embedded-postgres';
 import { readConfig } from '../platform/config/config';
+import { openConnection } from '../platform/database/data-source';
 import type { ExtensionModule } from '../platform/extension/extension';
 import { Clock } from '../platform/runtime/clock';
 import { runDueWork } from '../platform/runtime/periodic-work';
@@ -132,12 +132,12 @@ async function startServer(closing: (() => Promise<unknown>)[]): Promise<() => P
   closing.push(() => rm(dataDir, { recursive: true, force: true }));
   const server = await startEmbedded({ dataDir, durable: false });
   closing.push(() => server.stop());
-  const pool = new Pool({ connectionString: server.url(), max: 1 });
-  closing.push(() => pool.end());
+  const client = await openConnection(server.url());
+  closing.push(() => client.end());
   return async () => {
     const name = `test_${randomUUID().replaceAll('-', '')}`;
-    await pool.query(`CREATE DATABASE ${name} STRATEGY FILE_COPY`);
-    return { url: server.url(name), drop: () => pool.query(`DROP DATABASE ${name} WITH (FORCE)`) };
+    await client.query(`CREATE DATABASE ${name} STRATEGY FILE_COPY`);
+    return { url: server.url(name), drop: () => client.query(`DROP DATABASE ${name} WITH (FORCE)`) };
   };
 }
 
