@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { settle } from '../events/support/feed';
 import { startApp } from '../support/app';
 import { addPets, respondWith, SETTINGS, startShop } from './support/receivers';
 
@@ -116,6 +117,7 @@ describe('deliveries of instances', () => {
     const change = async (response: ServerResponse) => {
       await shop.update(path, { types: ['pet.created', 'pet.deleted'] });
       await app.database.query("DELETE FROM pets WHERE name = 'of a batch 0'");
+      await settle(app);
       response.writeHead(200).end();
     };
     receiver.respond = (response) =>
