@@ -29,7 +29,7 @@ import { ProtocolErrors } from '../server/http/protocol-errors';
 import { RequestLog } from '../server/logging/request-log';
 import { installResponseHeaders } from '../server/http/response-headers';
 import { RouteMethods } from '../server/http/route-methods';
-import { StrictHandling } from '../server/http/strict-handling.guard';
+import { StrictHandling } from '../server/http/strict-handling';
 import type { Workers } from '../server/workers';
 import { AppModule, type ServiceConfig, VERSIONING } from './app.module';
 import { collectRoutes } from './route-checks';
@@ -79,8 +79,8 @@ async function assemble(
   enableCors(app, config.corsOrigins, methods);
   installResponseHeaders(fastify, connections, config.publicBaseUrl, limitHeaders);
   leaveBodiesUnread(fastify);
-  // Nest runs them after the guards of modules.
-  app.useGlobalGuards(new JsonBodyGuard(config), new StrictHandling(() => document));
+  // Nest runs it after the guards of modules.
+  app.useGlobalGuards(new JsonBodyGuard(config, new StrictHandling(() => document)));
   let metrics: Metrics | undefined;
   if (config.metricsPort !== undefined) {
     const source = app.get<DataSource>(getDataSourceToken());

@@ -7,6 +7,7 @@ import { ApiError } from '../../platform/errors/api-error';
 import { platformErrors } from '../../platform/errors/platform.errors';
 import { integralValue } from '../../platform/validation/int64';
 import { countHeader } from './framing';
+import type { StrictHandling } from './strict-handling';
 
 /** The methods whose body has a meaning. A GET, HEAD or DELETE may have one, which is ignored (RFC 9110, 9.3). */
 const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
@@ -16,6 +17,9 @@ const MAX_DEPTH = 32;
 
 /** Most members and items in a body, which bounds the work of everything after it. A batch of 100 animals has 401. */
 const MAX_VALUES = 2_000;
+
+/** The first preference of this name counts (RFC 7240, section 2). */
+const HANDLING = /(?:^|,)\s*handling\s*=\s*"?(\w*)/i;
 
 const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
@@ -28,23 +32,32 @@ export function leaveBodiesUnread(fastify: FastifyInstance): void {
 }
 
 /**
- * Checks the media type of a body, then its size, then its text. It is the last guard, so the others have admitted the
- * request; and a guard, so `@Body()`, `@Body('name')` and `@Req()` have the body. An empty body counts as no body.
+ * Checks the media type of a body, then its size, then its text, then its members if the client asks for it. It is the last
+ * guard, so the others have admitted the request; and a guard, so `@Body()`, `@Body('name')` and `@Req()` have the body. An
+ * empty body counts as no body.
  */
 export class JsonBodyGuard implements CanActivate {
-  constructor(private readonly config: Config) {}
+  constructor(
+    private readonly config: Config,
+    private readonly strictHandling: StrictHandling,
+  ) {}
 
   /** @throws ApiError 413, 415 or 400 */
-  canActivate(context: ExecutionContext): true | Promise<true> {
+  async canActivate(context: ExecutionContext): Promise<true> {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
-    const { headers, method, routeOptions } = request;
+    const reply = http.getResponse<FastifyReply>();
+    const { headers, method, raw, routeOptions } = request;
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-    if (!hasBody || !WITH_BODY.has(method) || routeOptions.config.unrouted) return true;
-    return this.read(request, http.getResponse<FastifyReply>());
+    if (hasBody && WITH_BODY.has(method) && !routeOptions.config.unrouted) await this.read(request, reply);
+    const isStrict = HANDLING.exec(String(headers['prefer']))?.[1]?.toLowerCase() === 'strict';
+    // A list in another form, `id[]=1`, would be ignored and return everything.
+    if (isStrict || /[[\]]|%5[bd]/i.test(raw.url ?? ''))
+      await this.strictHandling.check(request, reply, isStrict);
+    return true;
   }
 
-  private async read(request: FastifyRequest, reply: FastifyReply): Promise<true> {
+  private async read(request: FastifyRequest, reply: FastifyReply): Promise<void> {
     const { headers, raw } = request;
     const typeError = mediaTypeError(request);
     const limit = this.config.bodyLimitBytes;
@@ -59,10 +72,9 @@ export class JsonBodyGuard implements CanActivate {
     // A client that waits for it never sends a body that the service would discard (RFC 9110, 10.1.1).
     if (headers.expect !== undefined && raw.httpVersion === '1.1') reply.raw.writeContinue();
     const bytes = await collect(raw, errorAt);
-    if (bytes.length === 0) return true;
+    if (bytes.length === 0) return;
     request.rawBody = bytes;
     request.body = parseJson(bytes);
-    return true;
   }
 }
 

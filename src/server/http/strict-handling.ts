@@ -1,4 +1,4 @@
-import type { CanActivate, ExecutionContext, Type } from '@nestjs/common';
+import type { Type } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
@@ -7,32 +7,24 @@ import { asSentence, MAX_MISTAKES, validationFailed } from '../../platform/error
 import { isObject, validatedFields, valueAt } from '../../platform/validation/declare-field';
 import { ApiValidationPipe } from '../../platform/validation/validation.pipe';
 
-/** The first preference of this name counts (RFC 7240, section 2). */
-const HANDLING = /(?:^|,)\s*handling\s*=\s*"?(\w*)/i;
 /** Longer names are cut. */
 const MAX_NAME_LENGTH = 100;
 
-/**
- * Rejects what the document does not have, for `Prefer: handling=strict`; always a known parameter with brackets, because
- * without it a list would have no filter. It runs after the guard that reads the body.
- */
-export class StrictHandling implements CanActivate {
+/** Rejects what the document does not have, for `Prefer: handling=strict`; always a known parameter with brackets. */
+export class StrictHandling {
   private readonly pipe = new ApiValidationPipe();
 
   /** @param document returns the document, which is made after the guards */
   constructor(private readonly document: () => OpenAPIObject) {}
 
   /** @throws ApiError `validation_failed` */
-  canActivate(context: ExecutionContext): true | Promise<never> {
-    const http = context.switchToHttp();
-    const { headers, method, routeOptions, query, body, raw } = http.getRequest<FastifyRequest>();
-    const isStrict = HANDLING.exec(String(headers['prefer']))?.[1]?.toLowerCase() === 'strict';
-    if (!isStrict && !/[[\]]|%5[bd]/i.test(raw.url ?? '')) return true;
+  async check(request: FastifyRequest, reply: FastifyReply, isStrict: boolean): Promise<void> {
+    const { method, routeOptions, query, body } = request;
     const path = (routeOptions.url ?? '').replace(/^\/v1/, '').replaceAll(/:(\w+)/g, '{$1}');
     const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
     const operation = valueAt(this.document(), 'paths', path, verb);
-    if (operation === undefined) return true;
-    if (isStrict) http.getResponse<FastifyReply>().header('Preference-Applied', 'handling=strict');
+    if (operation === undefined) return;
+    if (isStrict) reply.header('Preference-Applied', 'handling=strict');
     const parameters = [valueAt(operation, 'parameters') ?? []].flat();
     const known = parameters.flatMap((each) =>
       valueAt(each, 'in') === 'query' ? String(valueAt(each, 'name')) : [],
@@ -46,9 +38,8 @@ export class StrictHandling implements CanActivate {
     // Each takes some time, and a body may have thousands.
     for (const each of isStrict ? this.unknown(schema, body) : [])
       if (mistakes.push(each) >= MAX_MISTAKES) break;
-    return (
-      mistakes.length === 0 || this.reject(mistakes, types, known, valueAt(schema, '$ref'), { query, body })
-    );
+    if (mistakes.length > 0)
+      await this.reject(mistakes, types, known, valueAt(schema, '$ref'), { query, body });
   }
 
   /** Rejects these mistakes, and those that the validation of the query and the body finds. */
