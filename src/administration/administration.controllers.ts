@@ -18,8 +18,11 @@ const AccountName = () =>
       example: 'acme',
       schema: dto.NAME_SCHEMA,
     },
-    // PostgreSQL stores neither.
-    (text) => (/[\0\p{Cs}]/u.test(text) ? undefined : text),
+    (text) => {
+      // PostgreSQL stores neither.
+      if (/[\0\p{Cs}]/u.test(text)) throw errors.account_not_found();
+      return text;
+    },
     errors.account_not_found,
   );
 
@@ -31,7 +34,10 @@ const KeyId = () =>
       example: '5a4b1f1e-6c8e-4d6e-9f0a-1b2c3d4e5f60',
       schema: { type: 'string', format: 'uuid', minLength: 36, maxLength: 36 },
     },
-    (text) => (isKeyId(text) ? text.toLowerCase() : undefined),
+    (text) => {
+      if (!isKeyId(text)) throw errors.key_not_found();
+      return text.toLowerCase();
+    },
     errors.key_not_found,
   );
 

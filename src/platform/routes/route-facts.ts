@@ -2,7 +2,6 @@ import { applyDecorators, Param, type PipeTransform } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiExtension, ApiParam, type ApiParamOptions, type SchemaObject } from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
-import type { ApiError } from '../errors/api-error';
 import type { DefinedError } from '../errors/define-errors';
 
 export interface Deprecation {
@@ -103,23 +102,16 @@ export function parameterFactsOf(target: object, key: string | symbol): Paramete
 /**
  * Declares a parameter of the path.
  *
- * @param parse returns undefined for a text that names nothing
- * @param notFound the error of such a text and of an unknown id; the document lists it
+ * @param transform throws `notFound` for a text that names nothing
+ * @param notFound the error of an unknown id; the document lists it
  */
 export function PathParam(
   { schema, ...options }: ApiParamOptions & { readonly name: string; readonly schema: SchemaObject },
-  parse: (text: string) => unknown,
-  notFound: DefinedError & (() => ApiError),
+  transform: PipeTransform<string>['transform'],
+  notFound: DefinedError,
 ): ParameterDecorator {
-  const pipe: PipeTransform<string, unknown> = {
-    transform: (text) => {
-      const value = parse(text);
-      if (value === undefined) throw notFound();
-      return value;
-    },
-  };
   return (target, key = '', index) => {
-    Param(options.name, pipe)(target, key, index);
+    Param(options.name, { transform })(target, key, index);
     // Nest drops an example next to a schema.
     const decorators = [ApiParam({ ...options, schema: { ...schema, example: options.example } })];
     addParameterFacts(target, key, { rejects: [notFound], decorators });

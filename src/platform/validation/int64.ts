@@ -62,5 +62,10 @@ export function PathId(
   notFound: DefinedError & (() => ApiError),
   example = 1,
 ): ParameterDecorator {
-  return PathParam({ name, description, example, schema: int64Schema() }, parseInt64, notFound);
+  const transform = (text: string): bigint => {
+    const id = parseInt64(text);
+    if (id === undefined) throw notFound();
+    return id;
+  };
+  return PathParam({ name, description, example, schema: int64Schema() }, transform, notFound);
 }
