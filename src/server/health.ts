@@ -11,7 +11,7 @@ export function serveHealth(
   server: { readonly listening: boolean },
   check: () => Promise<void>,
 ): void {
-  const config = { public: true, probe: true };
+  const config = { public: true };
   fastify.get('/livez', { config }, () => OK);
   fastify.get('/readyz', { config }, async () => {
     if (!server.listening) throw platformErrors.service_unavailable();

@@ -33,13 +33,6 @@ describe('the request log', () => {
     expect([status, account]).toEqual([401, undefined]);
   });
 
-  it('has a probe at the level debug, unless its response is not 200', async () => {
-    await app.get('/readyz', { headers: { 'x-request-id': 'probe' } });
-    await app.get('/readyz/', { headers: { 'x-request-id': 'no-probe' } });
-    expect(await lineOf('probe')).toMatchObject({ status: 200, level: 20 });
-    expect(await lineOf('no-probe')).toMatchObject({ status: 404, level: 30 });
-  });
-
   it('has the code of an error, and the account and id of a key that is expired, revoked or of another deployment', async () => {
     for (const [change, code] of [
       ['expires_at = to_timestamp(0)', 'expired_api_key'],

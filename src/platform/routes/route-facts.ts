@@ -25,8 +25,6 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** True if the route needs no key. */
     public?: boolean;
-    /** True if an orchestrator requests the route all the time: its 200 has no log line at the level info. */
-    probe?: boolean;
     /** The key needs one of these scopes. The start fails if a route has neither `public`, `scopes` nor `anyKey`. */
     scopes?: readonly string[];
     anyKey?: boolean;

@@ -43,9 +43,8 @@ export class RequestLog extends LogController {
   override incomingRequest(): void {}
 
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
-    const isHealthy = request.routeOptions.config.probe && reply.statusCode === 200;
     const isBounded = request.rateLimit?.verdict === 'admitted' || request.raw[COUNTED];
-    if (!isHealthy && !isBounded && this.isRepeated(request, reply)) return;
+    if (!isBounded && this.isRepeated(request, reply)) return;
     const line = {
       method: request.method,
       ...pathFacts(request.originalUrl),
@@ -57,7 +56,6 @@ export class RequestLog extends LogController {
       ...request.logFacts,
     };
     if (error) request.log.warn({ ...line, err: error }, 'the response was not delivered');
-    else if (isHealthy) request.log.debug(line, REQUEST);
     else request.log.info(line, REQUEST);
   }
 
