@@ -69,7 +69,6 @@ export class AccountsController {
     summary: 'Create an account',
     description: 'Creates an account without a key.',
     scope: ADMIN_SCOPE,
-    idempotent: true,
     location: '/accounts/:name',
     returns: [201, dto.Account, 'The created account. `Location` is its URL.'],
     rejects: [errors.account_exists],
@@ -147,7 +146,6 @@ export class KeysController {
     summary: 'Create a key',
     description: 'Creates a key of an account. Only this response has its secret.',
     scope: ADMIN_SCOPE,
-    idempotent: true,
     untagged: true,
     location: '/keys/:id',
     returns: [201, dto.IssuedKey, 'The created key with its secret. `Location` is its URL.'],
@@ -216,7 +214,6 @@ export class KeysController {
     description:
       'Gives a key a new secret. Older ones still work for `graceSeconds`. Only this response has the new secret.',
     scope: ADMIN_SCOPE,
-    idempotent: true,
     untagged: true,
     returns: [200, dto.IssuedKey, 'The key with its new secret.'],
     rejects: [errors.key_not_usable],
@@ -236,7 +233,6 @@ export class KeysController {
     summary: 'Lift the ban of a key',
     description: `Lifts the ban of a key, if it has one. ${SOON}`,
     scope: ADMIN_SCOPE,
-    idempotent: true,
     returns: [200, dto.AccountKey, 'The key.'],
   })
   unbanKey(@Req() by: Client, @KeyId() id: string, @Idempotent() once: Once) {

@@ -2,7 +2,6 @@ import { Controller, Get } from '@nestjs/common';
 import { CurrentPrincipal, type Principal } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { ANY_KEY } from '../platform/api-docs/required-scopes';
-import { Uncounted } from '../platform/routes/route-facts';
 import { Bans, CurrentStanding, type Standing, type Usage } from '../rate-limit';
 import { ApiKey, type ApiKeyWindow } from './key.dto';
 
@@ -11,7 +10,6 @@ export class KeyController {
   constructor(private readonly bans: Bans) {}
 
   @Get()
-  @Uncounted()
   @Operation({
     id: 'getKey',
     summary: 'Show the current API key',
@@ -19,6 +17,7 @@ export class KeyController {
       'Returns what the key may do, how much of its limits is left, and its strikes. The request counts in no window. It also succeeds while the limits are used up, and while the key is banned.',
     scope: ANY_KEY,
     untagged: true,
+    uncounted: true,
     returns: [200, ApiKey, 'The key.'],
   })
   getKey(@CurrentPrincipal() principal: Principal, @CurrentStanding() standing: Standing): ApiKey {

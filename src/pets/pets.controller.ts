@@ -45,7 +45,6 @@ export class PetsController {
     summary: 'Add an animal',
     description: 'Adds an animal to the store. The service assigns its `id`.',
     scope: petScopes.write,
-    idempotent: true,
     returns: [201, Pet, 'The created animal. `Location` is its URL.'],
   })
   createPet(@Body() pet: NewPet, @Idempotent() once: Once) {
@@ -59,7 +58,6 @@ export class PetsController {
     description:
       'Adds 1 to 100 animals, all or none, in one request of the limits. The body has at most `BODY_LIMIT_BYTES` (64 KiB), as every body.',
     scope: petScopes.write,
-    idempotent: true,
     untagged: true,
     returns: [201, [Pet], 'The created animals, in the order of `items`. Their ids ascend.'],
   })

@@ -84,7 +84,7 @@ export class ThrottleGuard implements CanActivate {
 /**
  * Injects the windows of the account and the strikes of the key into a controller method.
  *
- * @throws Error on a route without `@Uncounted()`
+ * @throws Error on a route that is not `uncounted`
  */
 export const CurrentStanding = createParamDecorator((_data: unknown, context: ExecutionContext): Standing => {
   const { standing } = context.switchToHttp().getRequest<FastifyRequest>();

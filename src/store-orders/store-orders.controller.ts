@@ -37,7 +37,6 @@ export class StoreOrdersController {
     summary: 'Order an animal',
     description: 'Orders an `available` animal, which becomes `pending`.',
     scope: orderScopes.write,
-    idempotent: true,
     returns: [201, Order, 'The placed order. `Location` is its URL.'],
     rejects: [petErrors.pet_not_found, petErrors.pet_not_available, orderErrors.too_many_open_orders],
   })

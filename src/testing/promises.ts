@@ -79,7 +79,7 @@ const PROMISES: Readonly<Record<string, Check>> = {
     const isReplayed = again.headers['idempotent-replayed'] === 'true' && again.text === first.response.text;
     // A response with a secret is not stored.
     if (!isReplayed && !again.text.includes('"secret_already_shown"')) {
-      const fix = 'Declare idempotent: true and @Idempotent()';
+      const fix = 'Declare @Idempotent()';
       api.note(operation, `does not replay the response of an Idempotency-Key. ${fix}`);
     }
     const created = list ? (await idsOn(api, list, newest)).filter((id) => !known.includes(id)) : [];

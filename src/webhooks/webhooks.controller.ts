@@ -40,7 +40,6 @@ export class WebhooksController {
     description:
       'Sends each later event to a URL: the events of animals and of the orders of the account, as far as the key may read them, in order, each at least once, signed by Standard Webhooks. Only this response has its secret.',
     scope,
-    idempotent: true,
     returns: [201, dto.WebhookWithSecret, 'The webhook with its secret. `Location` is its URL.'],
     rejects: [webhookErrors.too_many_webhooks],
   })
@@ -152,7 +151,6 @@ export class WebhooksController {
     description:
       'Makes a new secret. For `graceSeconds` each delivery is signed with the old one, too. Only this response has the new secret. If it is lost, rotate again.',
     scope,
-    idempotent: true,
     returns: [200, dto.WebhookWithSecret, 'The webhook with its new secret.'],
   })
   rotateWebhook(

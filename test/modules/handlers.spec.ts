@@ -106,7 +106,6 @@ class ToysController {
     ...FACTS,
     id: 'addToy',
     scope: 'pets:write',
-    idempotent: true,
     returns: [201, Toy, 'The toy.'],
   })
   @Throttle({ default: { limit: 9, ttl: minutes(1) } })

@@ -45,7 +45,6 @@ export class AppointmentsController {
     summary: 'Book one appointment',
     description: 'Books one appointment for an animal. While it is booked, the animal cannot be removed.',
     scope: groomingScopes.write,
-    idempotent: true,
     returns: [201, GroomingAppointment, 'The booked appointment. `Location` is its URL.'],
     rejects: [petErrors.pet_not_found, appointmentErrors.too_many_grooming_appointments],
   })

@@ -31,13 +31,18 @@ export interface OperationFacts {
     | readonly [status: 204, body: undefined, description: string];
   /** The error codes of this operation only: every operation, every body and `@PathId()` add theirs. */
   readonly rejects?: readonly DefinedError[];
-  /** True if the operation accepts an Idempotency-Key. Its handler has `@Idempotent()`. */
+  /** @deprecated `@Idempotent()` declares it. */
   readonly idempotent?: true;
   /**
    * True for a body that soon changes, such as a counter, or is not a resource, such as a batch: it has no `ETag`, and
    * clients must not store it.
    */
   readonly untagged?: true;
+  /**
+   * True if the requests of a valid key count in no window, and none is rejected for a limit or a ban. Nothing limits them,
+   * so the operation must be as cheap as a 429. @internal
+   */
+  readonly uncounted?: true;
   /** The most items of a list without pages. Default: the list has pages. */
   readonly maxItems?: number;
   /** The class of the items if the response may be a list instead; `returns` has the class of the object. */
@@ -77,16 +82,17 @@ export function Operation(declared: OperationFacts): MethodDecorator {
       ...(declared.rejects ?? []),
       ...(isPage(declared) ? [platformErrors.validation_failed, platformErrors.invalid_cursor] : []),
     ];
-    DECLARED.set(declared.id, { ...declared, rejects, types });
+    const facts = { ...declared, rejects, types };
+    DECLARED.set(facts.id, facts);
     const bodies = types.filter(isOptionalBody).map((type) => ApiBody({ type, required: false }));
-    applyDecorators(...decoratorsOf(declared), ...bodies, ...parameters.decorators)(target, name, descriptor);
+    applyDecorators(...decoratorsOf(facts), ...bodies, ...parameters.decorators)(target, name, descriptor);
   };
 }
 
 function decoratorsOf(facts: OperationFacts): MethodDecorator[] {
-  const { id, summary, scope, deprecation, location } = facts;
+  const { id, summary, scope, deprecation, location, uncounted } = facts;
   return [
-    routeFacts({ entityTag: taggedWithout(facts), ...(location && { location }) }),
+    routeFacts({ entityTag: taggedWithout(facts), location, uncounted }),
     declareScope(scope),
     ApiOperation({
       operationId: id,
@@ -95,6 +101,7 @@ function decoratorsOf(facts: OperationFacts): MethodDecorator[] {
       ...(deprecation && { deprecated: true }),
     }),
     ...(facts.isSpecified ? [] : [ApiExtension('x-extension', true)]),
+    ...(uncounted ? [ApiExtension('x-uncounted', true)] : []),
     ...(deprecation ? deprecationOf(deprecation) : []),
     HttpCode(facts.returns[0]),
     ...responseOf(facts),
@@ -160,7 +167,7 @@ function isPage({ returns: [status, body], maxItems }: OperationFacts): boolean 
 
 /** Lists the headers that only the successful response has. */
 function ownHeaders(facts: OperationFacts): ResponseHeader[] {
-  const { returns, idempotent, untagged, deprecation } = facts;
+  const { returns, rejects = [], untagged, deprecation } = facts;
   const [status, body] = returns;
   // A client may keep the body, and asks whether it is current.
   const isKept = status === 200 && taggedWithout(facts)?.length === 0;
@@ -169,7 +176,7 @@ function ownHeaders(facts: OperationFacts): ResponseHeader[] {
     ...(isPage(facts) ? (['Link'] as const) : []),
     ...(body && !untagged ? (['ETag'] as const) : []),
     ...(isKept ? (['Cache-Control'] as const) : []),
-    ...(idempotent ? (['Idempotent-Replayed'] as const) : []),
+    ...(rejects.includes(platformErrors.idempotency_key_in_use) ? (['Idempotent-Replayed'] as const) : []),
     ...(deprecation ? (['Link', 'Deprecation', 'Sunset'] as const) : []),
   ];
 }

@@ -149,7 +149,7 @@ function secretAlreadyShown({ location }: StoredResponse): ApiError {
 }
 
 /**
- * Injects the function that does the work of an idempotent operation, which has `idempotent: true`.
+ * Injects the function that does the work of an operation that accepts an Idempotency-Key.
  *
  * @param options.secretOf for a response with a secret, the path of the resource that has it, such as `/keys/:id`: the
  * response is not stored, and a repetition is 409 `secret_already_shown`

@@ -1,6 +1,6 @@
-import { applyDecorators, Param, type PipeTransform } from '@nestjs/common';
+import { Param, type PipeTransform } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiExtension, ApiParam, type ApiParamOptions, type SchemaObject } from '@nestjs/swagger';
+import { ApiParam, type ApiParamOptions, type SchemaObject } from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
 import type { DefinedError } from '../errors/define-errors';
 
@@ -29,13 +29,13 @@ declare module 'fastify' {
     scopes?: readonly string[];
     anyKey?: boolean;
     /** True if a request with a valid key is counted in no window. */
-    uncounted?: boolean;
+    uncounted?: boolean | undefined;
     /** The deprecation, with the headers that are the same in every response. */
     deprecation?: Deprecation & { readonly headers: Readonly<Record<string, string>> };
     /** The members of the body that are not part of the entity tag of a 200 or 201. Without any, `If-None-Match` gets 304. */
     entityTag?: readonly string[] | undefined;
     /** The path of a created resource, with the members of its response. Default: its `id` below the path of the route. */
-    location?: string;
+    location?: string | undefined;
     /** False if the route has CORS headers of its own (`@fastify/cors`). */
     cors?: false;
     /** True for the route of addresses and methods of the API without an operation: `server/http/route-methods.ts`. */
@@ -60,19 +60,6 @@ export function routeFacts(facts: FastifyContextConfig): MethodDecorator {
 /** Declares a public route: it requires no key and has no rate limit. */
 export function Public(): MethodDecorator {
   return routeFacts({ public: true });
-}
-
-/** The member of an operation that counts in no window of the account. */
-export const UNCOUNTED = 'x-uncounted';
-
-/**
- * Counts the requests of a valid key in no window, and rejects none of them for a limit or a ban. A request without a
- * valid key counts for its address, as everywhere.
- *
- * Nothing limits such a route, so it must be as cheap as a 429. It is not a part of the public API.
- */
-export function Uncounted(): MethodDecorator {
-  return applyDecorators(routeFacts({ uncounted: true }), ApiExtension(UNCOUNTED, true));
 }
 
 /** The facts that the parameters of a handler add to its `@Operation`. */

@@ -71,7 +71,6 @@ class ClinicController {
     summary: 'Weigh an animal',
     description: 'Weighs an animal.',
     scope: scopes.write,
-    idempotent: true,
     returns: [201, Weighing, 'The weight.'],
     rejects: [errors.clinic_closed],
   })

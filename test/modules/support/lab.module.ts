@@ -15,7 +15,6 @@ class LabController {
     summary: 'Keep a note',
     description: 'Returns the name in its path.',
     scope: 'pets:write',
-    idempotent: true,
     returns: [201, Note, 'The note.'],
   })
   note(

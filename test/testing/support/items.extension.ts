@@ -84,7 +84,6 @@ export function itemsExtension(name: string, mistakes: readonly string[] = []): 
     @Post()
     @store.Operation({
       ...facts('create', scopes.write),
-      ...(!has('a response is not kept') && { idempotent: true }),
       returns: [201, Item, 'The created item.'],
     })
     @(has('a response is not kept') ? ApiHeader(IDEMPOTENCY_KEY_HEADER) : () => undefined)
