@@ -11,9 +11,8 @@ import { defaultCodes } from '../../platform/errors/platform.errors';
 import type { Extension } from '../../platform/extension/extension';
 import { MAX_ITEMS } from '../../platform/paging/page';
 import { checkOperations, type Codes, codesOf } from './codes';
-import { completeEvents } from './event-schemas';
 import { completeResponses } from './responses';
-import { completeSchemas } from './schemas';
+import { completeEvents, completeSchemas } from './schemas';
 
 const API_TITLE = 'Animal Store';
 const API_VERSION = '1.0.0';

@@ -2,9 +2,11 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { stringify } from 'lossless-json';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
+import type { EventTypes } from '../../platform/extension/extension';
 import { bodyExampleOf, isObject, needsMember, valueAt } from '../../platform/validation/declare-field';
 import { operationsOf } from './codes';
-import type { Schemas } from './event-schemas';
+
+type Schemas = Readonly<Record<string, unknown>>;
 
 /** The examples of parameters that only Nest's own decorators declare, by their schema. */
 const PLAIN: Readonly<Record<string, unknown>> = { '{"type":"string"}': 'text', '{"type":"number"}': 1 };
@@ -38,4 +40,34 @@ export function addResponseSchemas(fastify: FastifyInstance, { components }: Ope
   for (const [name, schema] of Object.entries(local)) {
     fastify.addSchema({ ...schema, $id: name });
   }
+}
+
+const REFERENCE = '#/components/schemas/';
+
+/** The name of the variant of an event with `data` of a class. */
+const variantOf = ({ name }: { readonly name: string }) => `${name}Event`;
+
+/** Makes the schema of an event one variant for each class of `data`, which `type` tells apart. */
+export function completeEvents(schemas: Record<string, unknown>, types: EventTypes): void {
+  const { Event: event, EventType: type } = schemas;
+  if (!isObject(event) || !isObject(event['properties']) || !isObject(type)) return;
+  const all = Object.entries(types);
+  schemas['EventType'] = { ...type, enum: all.map(([name]) => name) };
+  for (const { data } of Object.values(types)) {
+    const own = all.filter(([, facts]) => facts.data.name === data.name).map(([name]) => name);
+    const properties = {
+      ...event['properties'],
+      type: { type: 'string', enum: own, description: 'What happened.', example: own[0] },
+      data: { $ref: REFERENCE + data.name },
+    };
+    const description = `An event whose \`data\` is of the class ${data.name}.`;
+    const required = [...[event['required']].flat(), 'data'];
+    schemas[variantOf(data)] = { type: 'object', description, properties, required };
+  }
+  const references = all.map(([name, { data }]) => [name, REFERENCE + variantOf(data)] as const);
+  schemas['Event'] = {
+    description: event['description'],
+    oneOf: [...new Set(references.map(([, $ref]) => $ref))].map(($ref) => ({ $ref })),
+    discriminator: { propertyName: 'type', mapping: Object.fromEntries(references) },
+  };
 }
