@@ -1,13 +1,4 @@
-import {
-  Body,
-  Controller,
-  ForbiddenException,
-  Header,
-  Inject,
-  Post,
-  Req,
-  VERSION_NEUTRAL,
-} from '@nestjs/common';
+import { Body, Controller, ForbiddenException, Inject, Post, Req, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { RequireScope } from '../auth';
@@ -40,7 +31,6 @@ export class McpController {
    * @throws ApiError `validation_failed` for several messages in an array, which the protocol has removed
    */
   @Post()
-  @Header('Cache-Control', 'no-store')
   @RequireScope(ANY_KEY)
   serve(@Body() message: unknown, @Req() request: FastifyRequest): Promise<Response> {
     this.requireOrigin(request.headers.origin);

@@ -89,10 +89,7 @@ export const COMMON_HEADERS: Readonly<Record<string, HeaderObject>> = {
     "The request's own `X-Request-Id` if it has this form, otherwise a new one. The service logs it.",
     text(128, '^[A-Za-z0-9._-]+$', { minLength: 1 }),
   ),
-  'Cache-Control': optional(
-    'Responses must not be stored, unless they say otherwise. Missing only outside `/v1`.',
-    constant('no-store'),
-  ),
+  'Cache-Control': header('Responses must not be stored, unless they say otherwise.', constant('no-store')),
   'X-Content-Type-Options': header(
     'Clients must not guess another media type than Content-Type (Fetch standard).',
     constant('nosniff'),

@@ -5,7 +5,6 @@ import { linksOf, Page } from '../../platform/paging/page';
 import { locationOf, resourceUrl } from '../../platform/routes/resource-url';
 import type { PathParams } from '../../platform/routes/route-facts';
 import type { Connections } from './connections';
-import { isApiPath } from './target';
 
 /** The constant headers of every response, whether or not Fastify sends it. */
 export const CONSTANT_HEADERS = { 'X-Content-Type-Options': 'nosniff' } as const;
@@ -29,7 +28,7 @@ export function installResponseHeaders(
   fastify.addHook<unknown, { Params: PathParams }>('onSend', (request, reply, payload, done) => {
     const { deprecation, entityTag } = request.routeOptions.config;
     reply.headers(CONSTANT_HEADERS).header('X-Request-Id', request.id);
-    if (isApiPath(request.originalUrl)) reply.header('Cache-Control', 'no-store');
+    if (!reply.hasHeader('Cache-Control')) reply.header('Cache-Control', 'no-store');
     if (deprecation) {
       // RFC 5829.
       const successor = `<${baseUrl}${deprecation.successorOf(request.params)}>; rel="successor-version"`;

@@ -1,7 +1,8 @@
 /** The longest request target in bytes: Node's parser accepts ASCII only, and limits target and headers together. */
 export const TARGET_LIMIT_BYTES = 8_192;
 
-const API_SEGMENT = 'v1';
+/** A path that is `/v1` or below it, in each spelling. */
+const API = /^\/(?:v|%76)(?:1|%31)(?:\/|$)/;
 
 const EMPTY_SEGMENT = /\/(?:\/|$)/;
 
@@ -14,21 +15,22 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
  */
 export function rewriteTarget({ url = '/' }: { readonly url?: string | undefined }): string {
   const target = originForm(url);
-  const isApi = isApiPath(target);
+  const path = rawPath(target);
+  const isApi = API.test(path);
   const isDecodable = decodedPath(target) !== undefined;
-  if (isDecodable && !(isApi && EMPTY_SEGMENT.test(rawPath(target)))) return target;
-  return isApi ? `/${API_SEGMENT}/unroutable` : '/unroutable';
+  if (isDecodable && !(isApi && EMPTY_SEGMENT.test(path))) return target;
+  return isApi ? '/v1/unroutable' : '/unroutable';
 }
 
 /** Returns the percent-decoded path of a request target; undefined if it is not UTF-8. */
 export function decodedPath(target: string): string | undefined {
-  return decode(rawPath(target));
-}
-
-/** True if the path is `/v1` or below it, even if the rest cannot be decoded. */
-export function isApiPath(target: string): boolean {
-  const [, first = ''] = rawPath(target).split('/', 2);
-  return decode(first) === API_SEGMENT;
+  const path = rawPath(target);
+  if (!path.includes('%')) return path;
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Returns the path of a request target as sent, without query and fragment. */
@@ -42,13 +44,4 @@ function originForm(target: string): string {
   if (target.startsWith('/')) return target;
   const rest = target.replace(ORIGIN, '');
   return rest.startsWith('/') ? rest : `/${rest}`;
-}
-
-function decode(text: string): string | undefined {
-  if (!text.includes('%')) return text;
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
