@@ -40,7 +40,7 @@ export const platformErrors = defineErrors({
   malformed_request: {
     status: 400,
     when: 'the request is not valid HTTP/1.1 or 1.0, or the path is not percent-encoded UTF-8',
-    message: 'The request is not valid HTTP.',
+    message: 'The request is not valid HTTP. In the URL, percent-encode spaces and non-ASCII characters.',
     on: ANY,
   },
   malformed_json: {

@@ -12,17 +12,9 @@ import { REQUEST } from '../logging/request-log';
 import { CONSTANT_HEADERS, type LimitHeaders } from './response-headers';
 import type { RouteMethods } from './route-methods';
 
-/** The error of a URL with raw characters: curl, Go and PHP encode nothing in a query. */
-const urlError = (): ApiError => platformErrors.malformed_request({ message: URL_MESSAGE });
-const URL_MESSAGE =
-  'The request line is not valid. In the URL, percent-encode spaces and non-ASCII characters.';
-
 /** The errors of Node's HTTP parser and timers; others are malformed requests. */
 const ERRORS: Readonly<Record<string, () => ApiError>> = {
   HPE_HEADER_OVERFLOW: platformErrors.headers_too_large,
-  HPE_INVALID_URL: urlError,
-  // After a space the parser expects the version.
-  HPE_INVALID_CONSTANT: urlError,
   ERR_HTTP_REQUEST_TIMEOUT: platformErrors.request_timeout,
 };
 
