@@ -76,7 +76,7 @@ async function assemble(
   fastify.addHook('preClose', () => connections.emptyBacklog(fastify.server));
   app.enableVersioning(VERSIONING);
   guardFraming(fastify);
-  enableCors(app, config.corsOrigins, methods);
+  enableCors(app, config.corsOrigins);
   installResponseHeaders(fastify, connections, config.publicBaseUrl, limitHeaders);
   leaveBodiesUnread(fastify);
   // Nest runs it after the guards of modules.
