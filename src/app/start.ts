@@ -12,7 +12,7 @@ import { listenError, UserError } from '../platform/errors/user-error';
 import { V8_FLAGS } from './v8-flags';
 import { Connections } from '../server/http/connections';
 import { createLogger, type LogStream } from '../server/logging/logger';
-import { exitOnStopSignal, onStopSignal, stopGracefully, stopLine } from '../server/graceful-stop';
+import { exitOnStopSignal, onStopSignal, stopGracefully } from '../server/graceful-stop';
 import { type WorkerMessage, Workers } from '../server/workers';
 
 export interface StartedService extends BuiltService {
@@ -80,7 +80,7 @@ export async function startService(
   const { app, config, database } = built;
   const { log } = app.getHttpAdapter().getInstance();
   const stop = async (): Promise<void> => {
-    log.info(stopLine(app.get(Connections).pending));
+    log.info({ pending: app.get(Connections).pending }, 'Stopping…');
     await workers?.stop();
     await stopGracefully(app);
     // Nest has only logged that the server did not stop.

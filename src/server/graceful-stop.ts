@@ -10,10 +10,6 @@ const LIMITS = { noticeMs: 200, quietMs: 500, drainMs: 9_000 };
 
 const CHECK_INTERVAL_MS = 50;
 
-export function stopLine(pending: number): string {
-  return pending === 0 ? 'Stopping…' : `Stopping (${pending} request${pending === 1 ? '' : 's'})…`;
-}
-
 /**
  * Closes the application; pending requests still get their responses:
  *
@@ -45,13 +41,13 @@ function exitOn(signal: NodeJS.Signals): void {
 
 /**
  * Ends the process on a stop signal, until `onStopSignal` replaces this. As process 1 of a container a process without
- * a handler ignores the signal. @param act replaces this: a terminal and systemd may signal the workers, too
+ * a handler ignores the signal.
  */
-export function exitOnStopSignal(act: (signal: NodeJS.Signals) => void = exitOn): void {
+export function exitOnStopSignal(): void {
   const terminals = [0, 1, 2].filter((fd) => isatty(fd));
   // If a terminal was closed, Node.js cannot reset it at the exit, and aborts.
   process.once('exit', () => terminals.forEach((fd) => closeSync(fd)));
-  for (const signal of STOP_SIGNALS) process.on(signal, act);
+  for (const signal of STOP_SIGNALS) process.on(signal, exitOn);
 }
 
 /** Calls `stop` on a stop signal, also on one that has arrived and is not handled yet. */
