@@ -122,6 +122,9 @@ describe('an extension', () => {
     expect(api.follow<any>(responses['409']).description).toBe(
       '- `kennel_closed`: the kennel is closed.\n- `order_vetoed`: a listener rejects the order.',
     );
+    expect(api.follow<any>(responses['500']).description).toMatch(
+      /^- `kennel_flooded`: .*\n- `internal_error`: /,
+    );
     const { 403: forbidden, 429: tooMany } = document.paths['/pets'].get.responses;
     expect(tooMany).toEqual(responses['429']);
     expect(api.follow<any>(forbidden).description).toContain('under_embargo');

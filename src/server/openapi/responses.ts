@@ -42,8 +42,9 @@ export function completeResponses(paths: OpenAPIObject['paths'], codes: Codes) {
       shared[name] ??= errorResponse(group);
       responses[status] = refer(name);
     }
+    responses.default = refer('Default');
     // The OWASP rules of linters require a 500.
-    Object.assign(responses, { 500: refer('Default'), default: refer('Default') });
+    responses[500] ??= responses.default;
   }
   return shared;
 }

@@ -20,6 +20,7 @@ const scopes = defineScopes('kennels', 'read');
 
 const errors = defineErrors({
   kennel_closed: { status: 409, when: 'the kennel is closed', message: 'The kennel is closed.' },
+  kennel_flooded: { status: 500, when: 'the kennel is flooded', message: 'The kennel is flooded.' },
   under_embargo: { status: 403, when: 'an embargo is on the account', message: 'The embargo is on.' },
 });
 
@@ -52,7 +53,7 @@ class KennelsController {
     description: 'Returns the first kennel.',
     scope: scopes.read,
     returns: [200, Kennel, 'The kennel.'],
-    rejects: [errors.kennel_closed],
+    rejects: [errors.kennel_closed, errors.kennel_flooded],
   })
   async first(): Promise<Kennel> {
     const [kennel] = await this.sql.rows<Kennel>({ text: 'SELECT name FROM kennels' }, []);
