@@ -14,8 +14,7 @@ import { RuntimeModule } from '../platform/runtime/runtime.module';
 import { ApiValidationPipe } from '../platform/validation/validation.pipe';
 import { scopesOf, type Store } from './store';
 
-/** The settings with the URL of the database, also if it is the running embedded server. */
-/** `isWorker`: the primary process has the port for metrics. */
+/** `databaseUrl`: also of the embedded server. `isWorker`: the primary process has the port for metrics. */
 export type ServiceConfig = Config & { readonly databaseUrl: string; readonly isWorker?: boolean };
 
 /** The addresses of a controller begin with /v1 unless it names another version. */

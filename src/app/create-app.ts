@@ -32,7 +32,7 @@ import { RouteMethods } from '../server/http/route-methods';
 import { StrictHandling } from '../server/http/strict-handling';
 import type { Workers } from '../server/workers';
 import { AppModule, type ServiceConfig, VERSIONING } from './app.module';
-import { collectRoutes } from './route-checks';
+import { requireDeclaration } from './route-checks';
 import type { Store } from './store';
 
 /** Builds the application, ready to listen. The database must be migrated. @throws UserError */
@@ -88,7 +88,7 @@ async function assemble(
     serveMetrics(fastify, metrics, app.get(Registry), config, workers);
   }
   new ProtocolErrors(fastify.log, connections, limitHeaders, methods, metrics).follow(fastify.server);
-  const requireDeclaredRoutes = collectRoutes(fastify, store.scopes);
+  fastify.addHook('onRoute', (route) => requireDeclaration(route, store.scopes));
   const sql = app.get(Sql, { strict: false });
   app.get(EventTypeRegistry, { strict: false }).declare(store.events);
   await rejectFaults(sql);
@@ -104,7 +104,6 @@ async function assemble(
     serveFrontPage(fastify, config);
     serveSwaggerUi(fastify, document);
   }
-  requireDeclaredRoutes();
 }
 
 /** Passes Nest's own messages to our logger; messages of a normal start have the level debug. */

@@ -1,24 +1,17 @@
-import type { FastifyInstance, RouteOptions } from 'fastify';
+import type { RouteOptions } from 'fastify';
 import { UserError } from '../platform/errors/user-error';
 import { GUARDED } from '../platform/routes/route-facts';
 
 /**
- * Collects every route as it is registered.
+ * Requires that a route is public, is for every key, or declares a scope. '*' is the route of @fastify/cors.
  *
- * @param scopes those that the extensions declare
- * @returns a function that rejects a route without a valid declaration, now and when one is registered later
+ * @param declared the scopes of the extensions
+ * @throws UserError
  */
-export function collectRoutes(fastify: FastifyInstance, scopes: readonly string[]): () => void {
-  const routes: RouteOptions[] = [];
-  fastify.addHook('onRoute', (route) => void routes.push(route));
-  return () => {
-    for (const route of routes) requireDeclaration(route, scopes);
-    fastify.addHook('onRoute', (route) => requireDeclaration(route, scopes));
-  };
-}
-
-/** A route is public, is for every key, or declares a scope of an extension. '*' is the route of @fastify/cors. */
-function requireDeclaration({ method, url, config = {} }: RouteOptions, declared: readonly string[]): void {
+export function requireDeclaration(
+  { method, url, config = {} }: RouteOptions,
+  declared: readonly string[],
+): void {
   const { scopes = [], anyKey } = config;
   if (config.public || url === '*') return;
   // An empty list is a mistake: in the document it would be for every key. JavaScript may leave the scope out.

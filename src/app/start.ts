@@ -90,7 +90,9 @@ export async function startService(
   const reason = `The embedded PostgreSQL has stopped unexpectedly. Read ${database.directory}/postgres.log and start the service again.`;
   const failed = database.ended.then(() => reason);
   try {
-    const url = workers ? await startWorkers(workers, built) : await listen(app, config);
+    // Opens METRICS_PORT, in this process also for workers.
+    await app.getHttpAdapter().getInstance().ready();
+    const url = await (workers ? workers.start(database.url) : listen(app, config));
     return { ...built, stop, failed, url };
   } catch (error) {
     await app.close();
@@ -103,16 +105,8 @@ async function listen(app: NestFastifyApplication, { host, port }: Config): Prom
   try {
     return await app.getHttpAdapter().getInstance().listen({ host, port });
   } catch (error) {
-    // METRICS_PORT cannot be opened.
-    if (error instanceof UserError) throw error;
     throw listenError(error, host, port);
   }
-}
-
-/** Opens METRICS_PORT in this process, and lets workers listen. */
-async function startWorkers(workers: Workers, { app, database }: BuiltService): Promise<string> {
-  await app.getHttpAdapter().getInstance().ready();
-  return workers.start(database.url);
 }
 
 /** Serves requests as a worker, until a signal or the end of the primary process, whose environment it has. */
