@@ -3,13 +3,11 @@ import { Authenticator, ChallengingAuthenticator, OWN_AUTHENTICATOR } from './au
 import { BearerGuard } from './bearer.guard';
 import { KeyAuthenticator } from './key-authenticator';
 import { KnownKeysRepository } from './known-keys.repository';
-import { LastUsed } from './last-used';
 import { ScopeGuard } from './scope.guard';
 
 @Module({
   providers: [
     KnownKeysRepository,
-    LastUsed,
     KeyAuthenticator,
     {
       provide: Authenticator,

@@ -16,7 +16,6 @@ import {
 } from './auth.errors';
 import { Authenticator, type Identity } from './authenticator';
 import { KnownKeysRepository, type KnownKey } from './known-keys.repository';
-import { LastUsed } from './last-used';
 import { hashOfSecret, type KeyPrefix, prefixOf } from '../accounts';
 
 const AUTHORIZATION = /^authorization$/i;
@@ -52,7 +51,6 @@ export class KeyAuthenticator extends Authenticator {
   constructor(
     keys: KnownKeysRepository,
     private readonly clock: Clock,
-    private readonly lastUsed: LastUsed,
     @Inject(CONFIG) { deployment }: Config,
   ) {
     super();
@@ -78,7 +76,6 @@ export class KeyAuthenticator extends Authenticator {
       ? key && this.rejectionOf(key)
       : foreignApiKey(this.prefix);
     if (rejection || !key) return { rejection: rejection ?? invalidApiKey(), known: key?.principal };
-    this.lastUsed.note(key.principal.keyId);
     return { principal: key.principal };
   }
 
@@ -120,7 +117,7 @@ class KeyCache {
     keys: KnownKeysRepository,
     private readonly clock: Clock,
   ) {
-    const refreshes = this.batches(2, (hashes) => keys.refresh(hashes));
+    const refreshes = this.batches(keys, true);
     this.known = new LRUCache<string, KeyLookup>({
       // With only `max` it would be allocated whole, which takes a twentieth of a start.
       maxSize: MAX_KNOWN,
@@ -129,8 +126,7 @@ class KeyCache {
       // A failed refresh keeps the entry: it is still the secret of a key. `lookup` checks its age before use.
       noDeleteOnFetchRejection: true,
     });
-    // A flood of made-up keys holds one connection of the pool.
-    const lookups = this.batches(1, (hashes) => keys.find(hashes));
+    const lookups = this.batches(keys, false);
     this.unknown = new LRUCache<string, KeyLookup>({
       // A full cache may evict a lookup under way.
       ignoreFetchAbort: true,
@@ -154,17 +150,15 @@ class KeyCache {
     return (known ? this.known : this.unknown).fetch(hash, { forceRefresh: true });
   }
 
-  private batches(
-    maxRunning: number,
-    find: (hashes: readonly string[]) => Promise<ReadonlyMap<string, KnownKey>>,
-  ) {
+  private batches(keys: KnownKeysRepository, areKnown: boolean) {
     return new Batches<string, KeyLookup>(
       async (hashes) => {
         const askedAt = this.clock.now();
-        const keys = await find(hashes);
-        return hashes.map((hash) => ({ key: keys.get(hash), askedAt }));
+        const found = await keys.find(hashes, areKnown);
+        return hashes.map((hash) => ({ key: found.get(hash), askedAt }));
       },
-      { maxRunning, maxWaitMs: MAX_WAIT_MS },
+      // A flood of made-up keys holds one connection of the pool.
+      { maxRunning: areKnown ? 2 : 1, maxWaitMs: MAX_WAIT_MS },
     );
   }
 }

@@ -39,34 +39,19 @@ const FIND = `
 /** Shares connections with other reads. A flood of made-up keys must not delay those, so `FIND` uses the pool. */
 const REFRESH: Statement = { text: FIND, isPipelined: true };
 
-const RECORD_USE = `
-  UPDATE api_keys k SET last_used_at = u.at FROM unnest($1::uuid[], $2::timestamptz[]) AS u (id, at)
-  WHERE k.id = u.id AND (k.last_used_at IS NULL OR k.last_used_at < u.at)`;
-
 @Injectable()
 export class KnownKeysRepository {
   constructor(private readonly sql: Sql) {}
 
   /**
    * @param hashes SHA-256 of each secret as hex
+   * @param areKnown true for secrets that were those of keys lately
    * @returns the keys by the hash of their secret; a secret of no key is missing
    */
-  async find(
-    hashes: readonly string[],
-    statement: Statement | string = FIND,
-  ): Promise<ReadonlyMap<string, KnownKey>> {
+  async find(hashes: readonly string[], areKnown: boolean): Promise<ReadonlyMap<string, KnownKey>> {
+    const statement = areKnown ? REFRESH : FIND;
     const rows = await this.sql.rows<Row>(statement, [hashes.map((hash) => Buffer.from(hash, 'hex'))]);
     return new Map(rows.map((row) => [row.hash, knownKeyOf(row)]));
-  }
-
-  /** Reads keys again whose secrets are known. */
-  refresh(hashes: readonly string[]): Promise<ReadonlyMap<string, KnownKey>> {
-    return this.find(hashes, REFRESH);
-  }
-
-  /** @param times key id → time of the last use, in milliseconds */
-  async recordUse(times: ReadonlyMap<string, number>): Promise<void> {
-    await this.sql.rows(RECORD_USE, [[...times.keys()], [...times.values()].map((time) => new Date(time))]);
   }
 }
 

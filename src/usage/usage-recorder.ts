@@ -15,7 +15,7 @@ const WRITE_INTERVAL_MS = 4 * SECOND_MS;
 /** Limits the memory while the database is unavailable, or if an authenticator invents keys. Further keys are not counted. */
 const MAX_KEYS = 20_000;
 
-/** Counts the requests of each key, and adds them to the stored counts every few seconds and on shutdown. */
+/** Counts the requests of each key and notes its last use, and stores both every few seconds and on shutdown. */
 @Injectable()
 export class UsageRecorder extends PeriodicWork {
   private days = new Map<string, KeyDay>();
@@ -67,16 +67,16 @@ export class UsageRecorder extends PeriodicWork {
   }
 
   private giveBack(given: KeyDay): void {
-    const day = this.dayOf(given.accountId, given.keyId, Date.parse(given.date));
+    const day = this.dayOf(given.accountId, given.keyId, given.usedAt);
     for (const name of COUNTS) day[name] += given[name];
   }
 
   private dayOf(accountId: bigint, keyId: string, now: number): Counts {
     const name = `${Math.floor(now / DAY_MS)} ${accountId} ${keyId}`;
-    const known = this.days.get(name);
-    if (known) return known;
-    const day = { accountId, keyId, date: dateOf(now), admitted: 0, rejected: 0, failed: 0, errors: 0 };
+    const none = { admitted: 0, rejected: 0, failed: 0, errors: 0 };
+    const day = this.days.get(name) ?? { accountId, keyId, date: dateOf(now), usedAt: now, ...none };
     if (this.days.size < MAX_KEYS) this.days.set(name, day);
+    day.usedAt = Math.max(day.usedAt, now);
     return day;
   }
 }

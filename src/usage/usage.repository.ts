@@ -12,6 +12,8 @@ export interface KeyDay extends Counts {
   /** Such as `2026-11-21`. */
   readonly date: string;
   readonly keyId: string;
+  /** The time of its last request, in milliseconds. */
+  usedAt: number;
 }
 
 /** A stored day of a key, with the name of the account; null for one that the store does not know. */
@@ -22,17 +24,24 @@ export interface Dates {
   readonly to: string;
 }
 
-/** In one order, which prevents deadlocks of instances. */
+/** Null for a key of a team's authenticator, whose id may be any text. */
+const UUID = "CASE WHEN key_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN key_id::uuid END";
+
+/** In one order, which prevents deadlocks of instances. The row of a key changes once a minute. */
 const ADD = `
+  WITH last AS (
+    SELECT ${UUID} AS used_id, date_trunc('minute', to_timestamp(max(used_at) / 1000)) AS minute
+    FROM unnest($3::text[], $8::float8[]) AS used (key_id, used_at) GROUP BY 1
+  ), noted AS (
+    UPDATE api_keys SET last_used_at = minute FROM last
+    WHERE id = used_id AND (last_used_at IS NULL OR last_used_at < minute)
+  )
   INSERT INTO key_usage (account_id, date, key_id, ${COUNTS.join(', ')})
   SELECT * FROM unnest($1::bigint[], $2::date[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
     AS counted (account_id, date, key_id, ${COUNTS.join(', ')})
   ORDER BY account_id, date, key_id
   ON CONFLICT (account_id, date, key_id) DO UPDATE SET
     ${COUNTS.map((name) => `${name} = key_usage.${name} + excluded.${name}`).join(', ')}`;
-
-/** A key of a team's authenticator may have an id that is not a UUID. */
-const IS_UUID = "key_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'";
 
 /** Of one account, or of all. Only the primary key has the inner order (decision 22). */
 const READ: Statement = {
@@ -44,7 +53,7 @@ const READ: Statement = {
     SELECT * FROM key_usage WHERE date BETWEEN $1 AND $2 AND ($4::bigint IS NULL OR account_id = $4)
     ORDER BY account_id, date, key_id LIMIT $3
   ) AS days LEFT JOIN accounts a ON a.id = account_id
-  LEFT JOIN api_keys k ON k.account_id = days.account_id AND k.id = CASE WHEN ${IS_UUID} THEN key_id::uuid END
+  LEFT JOIN api_keys k ON k.account_id = days.account_id AND k.id = ${UUID}
   ORDER BY days.date, a.name, key_id`,
 };
 
@@ -56,9 +65,9 @@ const REMOVE =
 export class UsageRepository {
   constructor(private readonly sql: Sql) {}
 
-  /** Adds to the stored counts: all of them or none. */
+  /** Adds to the stored counts, and records the last use of the keys: all of it or nothing. */
   async add(days: readonly KeyDay[]): Promise<void> {
-    const columns = ['accountId', 'date', 'keyId', ...COUNTS] as const;
+    const columns = ['accountId', 'date', 'keyId', ...COUNTS, 'usedAt'] as const;
     await this.sql.rows(
       ADD,
       columns.map((column) => days.map((day) => day[column])),

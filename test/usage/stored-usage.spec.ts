@@ -56,7 +56,7 @@ describe('the stored counts', () => {
     const begin = app.log.length;
     const logged = () =>
       app.log.slice(begin).flatMap((line) => /usage (fails|works again)/.exec(line)?.[1] ?? []);
-    proxy.loseResponseTo('key_usage_insert');
+    proxy.loseResponseTo('unnest_with_');
     await expect(app.runDueWork()).rejects.toThrow('Connection terminated');
     expect(logged()).toEqual(['fails']);
     await request();
