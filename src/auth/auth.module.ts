@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { Authenticator, ChallengingAuthenticator, OWN_AUTHENTICATOR } from './authenticator';
+import { Authenticator, CheckedAuthenticator, OWN_AUTHENTICATOR } from './authenticator';
 import { BearerGuard } from './bearer.guard';
 import { KeyAuthenticator } from './key-authenticator';
 import { KnownKeysRepository } from './known-keys.repository';
@@ -12,8 +12,7 @@ import { ScopeGuard } from './scope.guard';
     {
       provide: Authenticator,
       inject: [KeyAuthenticator, { token: OWN_AUTHENTICATOR, optional: true }],
-      useFactory: (keys: Authenticator, own?: Authenticator) =>
-        own ? new ChallengingAuthenticator(own) : keys,
+      useFactory: (keys: Authenticator, own?: Authenticator) => (own ? new CheckedAuthenticator(own) : keys),
     },
     BearerGuard,
     ScopeGuard,

@@ -1,7 +1,7 @@
 import { HttpException } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { type ApiError, isClientError } from '../platform/errors/api-error';
-import { BEARER_CHALLENGE, fromNestException } from '../platform/errors/platform.errors';
+import { fromNestException } from '../platform/errors/platform.errors';
 import type { Principal } from '../platform/routes/request-context';
 
 /** The principal of a request, or the error that explains why it has none. */
@@ -26,8 +26,8 @@ export const OWN_AUTHENTICATOR = Symbol('OWN_AUTHENTICATOR');
 /** In UTF-16 code units; the index of bans has a row for each key id. */
 const MAX_KEY_ID_LENGTH = 255;
 
-/** The authenticator of a team: a client error that it throws is a rejection, too, and every 401 has a challenge. */
-export class ChallengingAuthenticator extends Authenticator {
+/** The authenticator of a team: a client error that it throws is a rejection, too, and its principals are checked. */
+export class CheckedAuthenticator extends Authenticator {
   constructor(private readonly own: Authenticator) {
     super();
   }
@@ -35,13 +35,11 @@ export class ChallengingAuthenticator extends Authenticator {
   override async identify(request: FastifyRequest): Promise<Identity> {
     try {
       const identity = await this.own.identify(request);
-      if ('rejection' in identity) return { ...identity, rejection: withChallenge(identity.rejection) };
-      this.requireUsable(identity.principal);
+      if ('principal' in identity) this.requireUsable(identity.principal);
       return identity;
     } catch (error) {
-      const rejection = error instanceof HttpException ? fromNestException(error) : undefined;
-      if (rejection && isClientError(rejection.getStatus())) return { rejection: withChallenge(rejection) };
-      throw error;
+      if (!(error instanceof HttpException) || !isClientError(error.getStatus())) throw error;
+      return { rejection: fromNestException(error) };
     }
   }
 
@@ -52,12 +50,4 @@ export class ChallengingAuthenticator extends Authenticator {
     const rule = `a keyId of at most ${MAX_KEY_ID_LENGTH} well-formed characters without NUL, and finite limits`;
     throw new Error(`${this.own.constructor.name} must return ${rule}.`);
   }
-}
-
-/** A 401 has a challenge (RFC 9110, section 15.5.2). */
-function withChallenge(rejection: ApiError): ApiError {
-  const { headers } = rejection;
-  const hasChallenge = Object.keys(headers).some((name) => name.toLowerCase() === 'www-authenticate');
-  if (rejection.getStatus() === 401 && !hasChallenge) headers['WWW-Authenticate'] = BEARER_CHALLENGE;
-  return rejection;
 }

@@ -65,7 +65,6 @@ export const platformErrors = defineErrors({
     message: 'Send your API key in the header "Authorization: Bearer <API_KEY>".',
     on: ANY,
     header: 'WWW-Authenticate',
-    headerValue: BEARER_CHALLENGE,
   },
   invalid_api_key: invalidKey('the key is not a key of this deployment', 'The API key is not valid.'),
   expired_api_key: invalidKey('the key has expired', 'The API key has expired.'),
@@ -222,10 +221,7 @@ export function fromNestException(exception: HttpException): ApiError {
   if (!isClientError(status)) return platformErrors.internal_error();
   const known = codeOfStatus(status);
   const message = messageOf(exception);
-  return new ApiError(known, {
-    message: message.trim() === '' ? known.message : message,
-    headers: status === 401 ? { 'WWW-Authenticate': BEARER_CHALLENGE } : {},
-  });
+  return new ApiError(known, { message: message.trim() === '' ? known.message : message });
 }
 
 /** Returns the message of the body that Nest would send; a list of messages is joined. */

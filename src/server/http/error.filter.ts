@@ -2,7 +2,7 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseUnavailable, OutcomeUnknownError } from '../../platform/database/database-errors';
 import { type ApiError, JSON_TYPE } from '../../platform/errors/api-error';
-import { fromNestException, platformErrors } from '../../platform/errors/platform.errors';
+import { BEARER_CHALLENGE, fromNestException, platformErrors } from '../../platform/errors/platform.errors';
 import { RouteMethods } from './route-methods';
 
 /** Writes the Error body for every thrown value, and logs the cause of 500 and 503. */
@@ -46,6 +46,11 @@ function removeInvalidHeaders(reply: FastifyReply): void {
 }
 
 export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+  const status = error.getStatus();
   reply.request.errorCode = error.code;
-  return reply.code(error.getStatus()).headers(error.headers).type(JSON_TYPE).send(error.body);
+  reply.code(status).headers(error.headers).type(JSON_TYPE);
+  // RFC 9110, 15.5.2.
+  if (status === 401 && !reply.hasHeader('WWW-Authenticate'))
+    reply.header('WWW-Authenticate', BEARER_CHALLENGE);
+  return reply.send(error.body);
 }
