@@ -70,13 +70,12 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, added: Settings
   });
   for (const [variable, fix] of Object.entries(GONE_SETTINGS))
     if (unquoted(env[variable])) problems.push(`${variable} is no longer a setting: ${fix}`);
-  const values: Record<string, unknown> = Object.fromEntries(entries);
   if (problems.length > 0) {
     throw new UserError(`Invalid settings: ${problems.join('; ')}. Fix them and start again.`);
   }
   // Each value comes from the parser of its own key.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return Object.freeze(values) as Config;
+  return Object.freeze(Object.fromEntries(entries)) as Config;
 }
 
 /** @throws Error if a secret is given twice, or its file cannot be read */

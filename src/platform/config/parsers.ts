@@ -1,5 +1,4 @@
 import { isIP } from 'node:net';
-import { homedir } from 'node:os';
 
 /** Parses the text of a setting, or throws an Error with a message that continues "NAME …". */
 export type Parser<T> = (text: string) => T;
@@ -31,13 +30,10 @@ export function integer(min: number, max: number): Parser<number> {
 
 export const boolean: Parser<boolean> = (value) => oneOf('true', 'false')(value) === 'true';
 
-/** Accepts a path. As in a shell, `~` and `$HOME` at its beginning are the home folder. */
+/** Accepts a path without the forms that a shell replaces. */
 export const path: Parser<string> = (value) => {
-  const expanded = value.replace(/^(~|\$HOME|\$\{HOME\})(?=\/|$)/, () => homedir());
-  if (/^~|\$[A-Z_a-z{]/.test(expanded)) {
-    throw new Error(`must be a path without variables and names of users, not "${value}": write it in full`);
-  }
-  return expanded;
+  if (!/^~|\$[A-Z_a-z{]/.test(value)) return value;
+  throw new Error(`must be a path without ~ and variables, not "${value}": write it in full`);
 };
 
 const INVALID_HOST =
