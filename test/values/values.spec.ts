@@ -227,12 +227,10 @@ describe('a time of a request', () => {
       expectError(response, 400, 'validation_failed');
   });
 
-  it('400 says that + is %2B in a URL, and rejects a repeated parameter', async () => {
+  it('400 for a + that is not %2B, and for a repeated parameter', async () => {
     const time = '2026-11-21T12:00:00+02:00';
     const { json } = await app.get(`${PATH}${time}`, { key });
-    expect(json.message).toBe(
-      'opensAt must be a time such as 2026-11-21T12:00:00Z (RFC 3339), in a URL with %2B for +.',
-    );
+    expect(json.message).toBe('opensAt must be a time such as 2026-11-21T12:00:00Z (RFC 3339).');
     const twice = `${PATH}${encodeURIComponent(time)}&opensAt=${encodeURIComponent(time)}`;
     expectError(await app.get(twice, { key }), 400, 'validation_failed');
   });

@@ -56,10 +56,7 @@ const RFC_3339 =
 export function Timestamp(facts: FieldFacts<string>, min = TIME_LENGTH, max = min): PropertyDecorator {
   return declareField(facts, {
     schema: { type: 'string', format: 'date-time', minLength: min, maxLength: max },
-    rule: (value) => {
-      const hint = typeof value === 'string' && / \d\d:\d\d$/.test(value) ? ', in a URL with %2B for +' : '';
-      return `a time such as 2026-11-21T12:00:00Z (RFC 3339)${hint}`;
-    },
+    rule: 'a time such as 2026-11-21T12:00:00Z (RFC 3339)',
     isValid: isPrinted,
     fromText: printedTime,
     fromJson: printedTime,
@@ -186,11 +183,7 @@ export function Integer({ min, max, ...facts }: NumberFacts): PropertyDecorator 
 export function Decimal({ min, max, ...facts }: NumberFacts): PropertyDecorator {
   return declareField(facts, {
     schema: { type: 'number', format: 'double', minimum: min, maximum: max },
-    // A fraction whose double is an integer is NaN: see `parseJson`.
-    rule: (value) => {
-      const hint = Number.isNaN(value) ? ', with a fraction that a double keeps' : '';
-      return `a number from ${min} to ${max}${hint}`;
-    },
+    rule: `a number from ${min} to ${max}`,
     isValid: (value) => typeof value === 'number' && value >= min && value <= max,
     fromText: (text) => toNumber(text, PLAIN_DECIMAL),
     fromJson: (value) => (typeof value === 'bigint' ? Number(value) : value),
