@@ -14,7 +14,6 @@ import {
 import { blockListOf, insufficientScope, isAllowedAddress } from '../auth';
 import { Sql } from '../platform/database/sql';
 import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
-import type { ApiError } from '../platform/errors/api-error';
 import { platformErrors, validationFailed } from '../platform/errors/platform.errors';
 import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
 import { clientAddress } from '../platform/routes/client-address';
@@ -122,13 +121,15 @@ export class AdministrationService {
       await this.repository.lock(transaction);
       const before = await this.repository.find(keyId, now, transaction);
       if (before?.isUsable === false) throw insufficientScope(ADMIN_SCOPE);
-      if (before && !isOpenTo(ip, before)) throw platformErrors.address_not_allowed();
+      if (before && !isAllowedAddress(blockListOf(before.addresses), ip))
+        throw platformErrors.address_not_allowed();
       const result = await work({ key: keyId, transaction });
       const after = await this.repository.find(keyId, now, transaction);
       if (!before || !after) return result;
       if (!after.isUsable || after.expiresAt < before.expiresAt) throw errors.last_admin_key();
-      if (!isOpenTo(ip, after)) throw ownAddressMissing(ip);
-      return result;
+      if (isAllowedAddress(blockListOf(after.addresses), ip)) return result;
+      const own = clientAddress(ip, undefined) ?? 'which the proxy does not know';
+      throw validationFailed([`addresses must include yours, ${own}`]);
     }, outer);
   }
 
@@ -148,17 +149,6 @@ export class AdministrationService {
   }
 }
 
-/** True if the key may be used from an address. */
-function isOpenTo(ip: string, { addresses }: { readonly addresses: readonly string[] }): boolean {
-  const only = blockListOf(addresses);
-  return !only || isAllowedAddress(only, ip);
-}
-
-function ownAddressMissing(ip: string): ApiError {
-  const own = clientAddress(ip, undefined) ?? 'which the proxy does not know';
-  return validationFailed([`addresses must include yours, ${own}`]);
-}
-
 /**
  * Completes a plan: limits that are left out keep their value if the plan does.
  *
@@ -173,9 +163,6 @@ function choiceOf(given: Partial<PlanChoice>, { plan: old, ...limits }: PlanChoi
   if (given.plan === undefined) throw errors.plan_conflict();
   const isEnterprise = plan === 'enterprise';
   const wrong = (['perMinute', 'perDay'] as const).filter((name) => (choice[name] === null) === isEnterprise);
-  const mistakeOf = (name: string) =>
-    isEnterprise
-      ? `${name} is missing: the plan enterprise needs it`
-      : `plan must be enterprise if ${name} is given`;
-  throw validationFailed(wrong.map(mistakeOf));
+  const rule = `must be ${isEnterprise ? 'given' : 'left out'} with the plan ${plan}`;
+  throw validationFailed(wrong.map((name) => `${name} ${rule}`));
 }

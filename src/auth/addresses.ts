@@ -14,7 +14,8 @@ export function blockListOf(addresses: readonly string[]): BlockList | undefined
 }
 
 /** True if a key with these addresses may be used from a client's. */
-export function isAllowedAddress(addresses: BlockList, ip: string): boolean {
+export function isAllowedAddress(addresses: BlockList | undefined, ip: string): boolean {
+  if (!addresses) return true;
   // If the proxy does not know the address, the limits count its own, which must not open the key.
   const address = clientAddress(ip, undefined);
   // The list finds an IPv4 address also in its IPv6 form.

@@ -44,7 +44,7 @@ function setIdentity(request: FastifyRequest, identity: Identity): true {
   if (owner) request.logFacts = { account: owner.accountName, key: owner.keyId };
   if (isRejected) request.keyRejection = identity.rejection;
   // Counted for the address: a thief of a key cannot use up the requests of its owner.
-  else if (addresses && !isAllowedAddress(addresses, request.ip))
+  else if (!isAllowedAddress(addresses, request.ip))
     request.keyRejection = platformErrors.address_not_allowed();
   else request.principal = identity.principal;
   return true;

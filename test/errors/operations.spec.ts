@@ -101,15 +101,15 @@ const ROWS: readonly Row[] = [
   [
     'createAccount updateAccount',
     { plan: 'enterprise' },
-    'perMinute is missing: the plan enterprise needs it; perDay is missing: the plan enterprise needs it.',
+    'perMinute must be given with the plan enterprise; perDay must be given with the plan enterprise.',
   ],
   [
     'createAccount updateAccount',
     { plan: 'enterprise', perMinute: null, perDay: 5 },
-    'perMinute is missing: the plan enterprise needs it.',
+    'perMinute must be given with the plan enterprise.',
   ],
-  ['createAccount updateAccount', { plan: 'pro', perDay: 5 }, 'plan must be enterprise if perDay is given.'],
-  ['createAccount', { plan: undefined, perDay: 5 }, 'plan must be enterprise if perDay is given.'],
+  ['createAccount updateAccount', { plan: 'pro', perDay: 5 }, 'perDay must be left out with the plan pro.'],
+  ['createAccount', { plan: undefined, perDay: 5 }, 'perDay must be left out with the plan free.'],
   ...each(
     'createAccount updateAccount',
     'perMinute',
