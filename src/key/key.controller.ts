@@ -39,21 +39,17 @@ function describeKey(
     account: principal.accountName,
     plan: principal.plan,
     scopes: principal.scopes,
-    createdAt: principal.createdAt?.toISOString() ?? null,
-    expiresAt: principal.expiresAt?.toISOString() ?? null,
+    createdAt: principal.createdAt ?? null,
+    expiresAt: principal.expiresAt ?? null,
     limits: { minute: windowOf(minute), day: windowOf(day) },
     strikes: {
       count: strikes,
       banAfter,
-      bannedUntil: bannedUntil === undefined ? null : timeOf(bannedUntil),
+      bannedUntil: bannedUntil === undefined ? null : new Date(bannedUntil),
     },
   };
 }
 
 function windowOf({ limit, remaining, resetAt }: Usage): ApiKeyWindow {
-  return { limit, remaining, resetAt: timeOf(resetAt) };
-}
-
-function timeOf(milliseconds: number): string {
-  return new Date(milliseconds).toISOString();
+  return { limit, remaining, resetAt: new Date(resetAt) };
 }

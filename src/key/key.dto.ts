@@ -17,7 +17,7 @@ export class ApiKeyWindow {
     description: 'When the window ends. A minute that has not begun ends as if it began now.',
     example: '2026-11-21T12:01:00.000Z',
   })
-  readonly resetAt!: string;
+  readonly resetAt!: Date;
 }
 
 @ApiSchema({ description: 'The limits of the account. A request must fit in both windows.' })
@@ -50,7 +50,7 @@ export class ApiKeyStrikes {
     description: 'When the ban of the key ends; null if it is not banned.',
     example: '2026-11-21T12:05:00.000Z',
   })
-  readonly bannedUntil!: string | null;
+  readonly bannedUntil!: Date | null;
 }
 
 @ApiSchema({ description: 'An API key: what it may do, and how much is left.' })
@@ -92,14 +92,14 @@ export class ApiKey {
     description: 'When the key was created. Null if the deployment does not know it.',
     example: '2026-11-21T12:00:00.000Z',
   })
-  readonly createdAt!: string | null;
+  readonly createdAt!: Date | null;
 
   @Timestamp({
     nullable: true,
     description: 'When the sent key stops working, also by a rotation; null for never.',
     example: '2027-11-21T12:00:00.000Z',
   })
-  readonly expiresAt!: string | null;
+  readonly expiresAt!: Date | null;
 
   @Nested(() => ApiKeyLimits, { description: 'The limits of the account, and how much of them is left.' })
   readonly limits!: ApiKeyLimits;
