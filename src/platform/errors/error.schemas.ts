@@ -9,14 +9,13 @@ export function text(maxLength: number, pattern: string, more: SchemaObject = {}
   return { type: 'string', ...more, maxLength, pattern };
 }
 
-export const CODE = { ...text(64, '^[a-z]+(_[a-z]+)*$', { minLength: 1 }), example: code };
-
 /** The body of every error (docs/specification.md), which no handler names. */
 export const ERROR_SCHEMA: SchemaObject = {
   type: 'object',
   properties: {
     code: {
-      ...CODE,
+      ...text(64, '^[a-z]+(_[a-z]+)*$', { minLength: 1 }),
+      example: code,
       description:
         'Machine-readable error code. A later release may add codes: handle an unknown code by its `status`.',
     },
