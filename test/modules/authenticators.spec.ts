@@ -1,20 +1,7 @@
-import { Global, Injectable, Module, UnauthorizedException } from '@nestjs/common';
-import type { FastifyRequest } from 'fastify';
+import { UnauthorizedException } from '@nestjs/common';
 import type { Principal } from '../../src';
 import { ApiError } from '../../src/platform/errors/api-error';
-import {
-  AccountsModule,
-  AccountsService,
-  Authenticator,
-  AuthModule,
-  bearerToken,
-  type Identity,
-  invalidApiKey,
-  KeyAuthenticator,
-  limitsOf,
-  OWN_AUTHENTICATOR,
-} from '../../src/replace';
-import { jsonIn } from '../../src/testing/json';
+import { result, tokens } from '../example/support/tokens.extension';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 
@@ -22,56 +9,15 @@ const ALL = ['pets:read', 'pets:write', 'orders:read', 'orders:write', 'events:r
 const UNKNOWN = { code: 'unknown_visitor', status: 401, message: 'Unknown.' };
 const isDocumented = false;
 
-const plain = (principal: Principal): unknown => ({ principal });
-/** The result of `identify` for the next requests. */
-let identify = plain;
-
-/** Identifies requests by tokens that name an account and scopes, and by the store's own keys. */
-@Injectable()
-class TokenAuthenticator extends Authenticator {
-  constructor(
-    private readonly accounts: AccountsService,
-    private readonly keys: KeyAuthenticator,
-  ) {
-    super();
-  }
-
-  override async identify(request: FastifyRequest): Promise<Identity> {
-    const token = bearerToken(request);
-    if (typeof token !== 'string') return token;
-    if (token.startsWith('ask_')) return this.keys.identify(request);
-    const claims = jsonIn(Buffer.from(token, 'base64url').toString()) as { sub: string; scopes: string[] };
-    if (claims === undefined) return { rejection: invalidApiKey() };
-    const account = await this.accounts.findOrCreate(claims.sub);
-    return identify({
-      accountId: account.id,
-      accountName: account.name,
-      keyId: `token of ${claims.sub}`,
-      scopes: claims.scopes,
-      plan: account.plan,
-      limits: limitsOf(account),
-    }) as Identity;
-  }
-}
-
-@Global()
-@Module({
-  imports: [AccountsModule, AuthModule],
-  providers: [{ provide: OWN_AUTHENTICATOR, useClass: TokenAuthenticator }],
-  exports: [OWN_AUTHENTICATOR],
-})
-class TokensModule {}
-
-const tokenOf = (sub: string, scopes = ALL) =>
-  Buffer.from(JSON.stringify({ sub, scopes })).toString('base64url');
+const tokenOf = (name: string, scopes = ALL) => `token-${name}=${scopes.join()}`;
 
 describe("an authenticator of a team's own", () => {
   let app: TestApp;
   beforeAll(async () => {
     const settings = { rateLimitBanAfter: 2, rateLimitBanSeconds: 300 };
-    app = await startApp(settings, { extensions: [{ name: 'tokens', modules: [TokensModule] }] });
+    app = await startApp(settings, { extensions: [tokens] });
   });
-  beforeEach(() => (identify = plain));
+  beforeEach(() => (result.of = result.asGiven));
   afterAll(() => app.close());
 
   const get = (key = tokenOf('visitor')) => app.get('/v1/pets', { key, isDocumented });
@@ -112,7 +58,7 @@ describe("an authenticator of a team's own", () => {
     const show = async () => (await app.get('/v1/key', { key: tokenOf('new', ['pets:read']) })).json;
     const own = { id: 'token of new', account: 'new', plan: 'free', scopes: ['pets:read'] };
     expect(await show()).toMatchObject({ ...own, label: null, createdAt: null, expiresAt: null });
-    identify = (principal) => ({ principal: { ...principal, ...facts } });
+    result.of = (principal) => ({ principal: { ...principal, ...facts } });
     expect(await show()).toMatchObject({ ...own, label: 'till', ...times });
   });
 
@@ -123,7 +69,7 @@ describe("an authenticator of a team's own", () => {
     ['a key id over 255 characters', { keyId: 'x'.repeat(256) }],
     ['a lone surrogate in its key id', { keyId: '\ud800' }],
   ])('is 500 if its principal has %s; the log names the authenticator', async (_, facts) => {
-    identify = (principal) => ({ principal: { ...principal, ...facts } });
+    result.of = (principal) => ({ principal: { ...principal, ...facts } });
     const logged = app.log.length;
     expectError(await get(), 500, 'internal_error');
     expect(app.log.slice(logged).join('')).toContain(
@@ -136,7 +82,7 @@ describe("an authenticator of a team's own", () => {
     ['thrown', UNKNOWN.code, () => Promise.reject(new ApiError(UNKNOWN))],
     ["thrown as Nest's", 'unauthorized', () => Promise.reject(new UnauthorizedException('Unknown.'))],
   ])('counts for the client IP and has a challenge if it is a 401, %s', async (_, code, reject) => {
-    identify = reject;
+    result.of = reject;
     const first = await get();
     expectError(first, 401, code);
     expect(first.headers['www-authenticate']).toBe('Bearer realm="animal-store"');
@@ -146,7 +92,7 @@ describe("an authenticator of a team's own", () => {
 
   it('can name keys by any text: the ban of each survives a restart', async () => {
     const ask = (keyId: string) => {
-      identify = (principal) => ({
+      result.of = (principal) => ({
         principal: { ...principal, keyId, limits: { perMinute: 1, perDay: 99 } },
       });
       return get(tokenOf('banned'));

@@ -1,6 +1,6 @@
 import { Global, Injectable, Module } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { Extension } from '../../../src';
+import type { Extension, Principal } from '../../../src';
 import {
   AccountsModule,
   AccountsService,
@@ -14,7 +14,11 @@ import {
   OWN_AUTHENTICATOR,
 } from '../../../src/replace';
 
-/** Identifies requests by the name of an account, and by the store's own keys. */
+const asGiven = (principal: Principal): unknown => ({ principal });
+/** The result of `identify` for a token. A spec replaces it. */
+export const result = { of: asGiven, asGiven };
+
+/** Identifies requests by tokens that name an account and scopes, and by the store's own keys. */
 @Injectable()
 class TokenAuthenticator extends Authenticator {
   constructor(
@@ -28,10 +32,12 @@ class TokenAuthenticator extends Authenticator {
     const token = bearerToken(request);
     if (typeof token !== 'string') return token;
     if (token.startsWith('ask_')) return this.keys.identify(request);
-    if (token === '') return { rejection: invalidApiKey() };
-    const { id: accountId, name: accountName, plan, ...account } = await this.accounts.findOrCreate(token);
+    const [, name, scopes = ''] = /^token-(\w+)=([a-z:,]+)$/.exec(token) ?? [];
+    if (name === undefined) return { rejection: invalidApiKey() };
+    const { id: accountId, name: accountName, plan, ...account } = await this.accounts.findOrCreate(name);
     const limits = limitsOf({ plan, ...account });
-    return { principal: { accountId, accountName, keyId: token, scopes: ['pets:read'], plan, limits } };
+    const keyId = `token of ${name}`;
+    return result.of({ accountId, accountName, keyId, scopes: scopes.split(','), plan, limits }) as Identity;
   }
 }
 
