@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { settle } from '../events/support/feed';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { type ServiceHere, startHere } from '../support/start';
-import { until } from '../support/until';
 import { codeBlocksOf, type Document, documents } from './documents';
 
 const run = promisify(execFile);
@@ -86,7 +86,7 @@ class Shell {
   private readonly empty: TestDatabase[] = [];
 
   private constructor(
-    private readonly database: TestDatabase,
+    readonly database: TestDatabase,
     private readonly service: ServiceHere,
   ) {
     writeFileSync(join(this.folder, '.curlrc'), 'silent\n');
@@ -116,8 +116,7 @@ class Shell {
     }
     const [, args] = /^(?:npm run -s cli --|animal-store) (.*)$/.exec(line) ?? [];
     const isCommand = args !== undefined;
-    // Transactions in other databases of the server have earlier numbers.
-    if (line.includes('/events')) await until(() => this.isSettled());
+    if (line.includes('/events')) await settle(this);
     const printed = (await (isCommand ? this.command(args) : this.shell(line))).replaceAll(
       this.service.url,
       'http://127.0.0.1:3000',
@@ -129,13 +128,6 @@ class Shell {
     return differences(same(shown), same(printed.replaceAll(this.folder, '/srv/backups')), line).map(
       (each) => `$ ${line}\n${each}`,
     );
-  }
-
-  private async isSettled(): Promise<boolean> {
-    const [row] = await this.database.query<{ settled: boolean }>(
-      'SELECT coalesce(max(id) < event_id_of(pg_snapshot_xmin(pg_current_snapshot())), true) AS settled FROM events',
-    );
-    return row?.settled === true;
   }
 
   private async createKey(args: readonly string[]): Promise<string> {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
+import { median } from '../long/support/median';
 import { proseOfMarkdown } from '../prose/texts';
 import { codeBlocksOf, type Document, documents, filesOf, read, ROOT } from './documents';
 
@@ -125,8 +126,6 @@ describe('docs/performance.md', () => {
     limited: '429s',
     unknown: '401s',
   };
-  const median = (numbers: readonly number[]): number =>
-    numbers.toSorted((one, other) => one - other)[Math.floor(numbers.length / 2)]!;
 
   it('has the medians of the run that it names, and the README has them, too', () => {
     const page = read('docs/performance.md');
