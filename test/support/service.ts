@@ -40,16 +40,11 @@ export function dataFolder(): { path: string; remove: () => void } {
 }
 
 /**
- * Runs the service from its source. The child gets only PATH, HOME and TEST_COMPILED of this process's environment.
+ * Runs a program in TypeScript, whose folder is that of the project. The child gets only PATH, HOME and TEST_COMPILED of
+ * this process's environment.
  *
  * @param standardOutput a file descriptor to write to; by default the output is collected
  */
-export function runMain(environment: Record<string, string>, standardOutput?: number): ServiceProcess {
-  // With an option such as --import only a script can be the main program.
-  return spawnService([...RUN_TYPESCRIPT, join(__dirname, 'main.cjs')], environment, standardOutput);
-}
-
-/** Runs a program in TypeScript, whose folder is that of the project. */
 export function runProgram(
   program: string,
   environment: Record<string, string>,

@@ -1,14 +1,4 @@
-import type { Locator, Page, Request } from 'playwright-core';
-
-/** A request as the browser sent it, and what the page shows of it and of its response. */
-export interface Shown {
-  readonly sent: Request;
-  readonly status: string;
-  readonly headers: string;
-  readonly body: string;
-  readonly curl: string;
-  readonly url: string;
-}
+import type { Locator, Page } from 'playwright-core';
 
 /** Drives Swagger UI by clicks, like a user. */
 export class SwaggerUi {
@@ -37,8 +27,8 @@ export class SwaggerUi {
     return block;
   }
 
-  /** Executes an open operation with these parameters and this body. */
-  async execute(block: Locator, values: Record<string, string> = {}, body?: string): Promise<Shown> {
+  /** Executes an open operation. @returns its request as the browser sent it, and what the page shows of it and of the response */
+  async execute(block: Locator, values: Record<string, string> = {}, body?: string) {
     for (const [name, value] of Object.entries(values)) {
       await block.locator(`tr[data-param-name="${name}"] input`).fill(value);
     }
@@ -51,7 +41,6 @@ export class SwaggerUi {
     return {
       sent,
       status: (await live.locator('.response-col_status').innerText()).trim(),
-      headers: await live.locator('pre.microlight:has(.headerline)').innerText(),
       body: await live.locator('.highlight-code pre.microlight').innerText(),
       curl: await block.locator('.curl-command pre').innerText(),
       url: await block.locator('.request-url pre').innerText(),

@@ -15,8 +15,6 @@ export interface OwnServer {
   adminUrl(): string;
   /** Starts the server if it is stopped. */
   start(): Promise<void>;
-  /** Stops the server in an orderly way; this ends every session. */
-  stop(): Promise<void>;
   /** Sends SIGKILL to the postmaster and waits until all processes of the server have ended. */
   kill(): Promise<void>;
   /** Suspends every process of the server; the connections stay open. */
@@ -43,10 +41,6 @@ export async function startOwnServer({ durable = false } = {}): Promise<OwnServe
     start: async () => {
       if (!hasStarted) server = await start();
       hasStarted = true;
-    },
-    stop: async () => {
-      hasStarted = false;
-      await server.stop();
     },
     kill: async () => {
       hasStarted = false;

@@ -2,7 +2,6 @@
 // packages.cjs and sources.cjs). Jest's own environment creates a context for each file and loads 2,700 modules into each.
 require('../typescript.cjs');
 const asyncHooks = require('node:async_hooks');
-const { appendFileSync, readFileSync } = require('node:fs');
 const { createRequire } = require('node:module');
 const v8 = require('node:v8');
 const vm = require('node:vm');
@@ -119,13 +118,6 @@ function shareDocuments() {
   };
 }
 
-/** The processor's time of the programs that this process has run and that have ended, on Linux: `man 5 proc`. */
-function secondsOfPrograms() {
-  if (process.platform !== 'linux') return 0;
-  const [user, system] = readFileSync('/proc/self/stat', 'utf8').split(') ')[1].split(' ').slice(13, 15);
-  return (Number(user) + Number(system)) / 100;
-}
-
 module.exports = class extends TestEnvironment {
   constructor(config, context) {
     super(config, context);
@@ -137,8 +129,6 @@ module.exports = class extends TestEnvironment {
     this.variables = { ...process.env };
     this.console = globalThis.console;
     this.exit = process.exit;
-    this.path = context.testPath;
-    this.begin = [performance.now(), process.cpuUsage(), secondsOfPrograms()];
     globalThis.requireInMainContext = createRequire(__filename);
     if (!isShared) {
       shareSerializers();
@@ -168,20 +158,6 @@ module.exports = class extends TestEnvironment {
     // The next file gets the variables with which this one began.
     for (const name of Object.keys(process.env)) delete process.env[name];
     Object.assign(process.env, this.variables);
-    this.printCosts(process.env.TEST_COSTS);
     await super.teardown();
-  }
-
-  /** Appends to a file: seconds of this spec file, of its worker's processor, of the programs it ran; its path. */
-  printCosts(file) {
-    if (!file) return;
-    const [begin, used, programs] = this.begin;
-    const { user, system } = process.cpuUsage(used);
-    const seconds = [
-      (performance.now() - begin) / 1e3,
-      (user + system) / 1e6,
-      secondsOfPrograms() - programs,
-    ];
-    appendFileSync(file, `${seconds.map((each) => each.toFixed(1)).join(' ')} ${this.path}\n`);
   }
 };
