@@ -62,7 +62,7 @@ function queryOf(values: readonly [string, unknown][]): string {
   return query.size === 0 ? '' : `?${query.toString()}`;
 }
 
-/** Node rejects control characters and characters beyond Latin-1 with an error of its own. */
+/** A request over HTTP cannot have such a header, so operations do not expect it. */
 function headerText(name: string, value: unknown): string {
   const text = textOf(value);
   if (/^[\x20-\x7e]*$/.test(text)) return text;
