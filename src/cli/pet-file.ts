@@ -1,10 +1,10 @@
 import { createReadStream, fstatSync, statSync } from 'node:fs';
-import { pipeline } from 'node:stream/promises';
+import { pipeline } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { NewPet } from '../pets';
 import { ApiError } from '../platform/errors/api-error';
 import { validationFailed } from '../platform/errors/platform.errors';
-import { UserError } from '../platform/errors/user-error';
+import { codeOf, UserError } from '../platform/errors/user-error';
 import { QuickDto } from '../platform/validation/declare-field';
 import { Int64 } from '../platform/validation/fields';
 import { MAX_INT64 } from '../platform/validation/int64';
@@ -22,20 +22,16 @@ const MAX_NAMED_LINES = 20;
 /** Characters of a part of the rows. */
 const PART_LENGTH = 65_536;
 
-/** The columns of CSV by their names without spaces, underscores and capitals. Others are ignored. */
-const COLUMNS = new Map([
-  ['id', 'id'],
-  ['name', 'name'],
-  ['categoryid', 'categoryId'],
-  ['status', 'status'],
-]);
+/** The columns of CSV. Their names may have other capitals, spaces and underscores. Other columns are ignored. */
+const COLUMNS = ['id', 'name', 'categoryId', 'status'];
 const INTEGERS = new Set(['id', 'categoryId']);
 /** A number of JSON. Other programs write integers as `3.0` and `1e+05`. */
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?(e[+-]?\d+)?$/i;
 
 @QuickDto()
 class ExportedPet extends NewPet {
-  @Int64({ optional: true, description: 'The id of the animal in the store that has exported it.' })
+  // The next animal needs a higher one.
+  @Int64({ optional: true, max: MAX_INT64 - 1n, description: 'Its id in the store that exported it.' })
   readonly id?: bigint;
 }
 
@@ -56,8 +52,7 @@ export class PetFile {
   /** The animals before the first bad line as rows of COPY, several in each part. */
   readonly parts: Buffer[] = [];
   private rows = '';
-  /** True if the animals keep their ids. Known after the first animal. */
-  hasIds: boolean | undefined;
+  /** Undefined if the animals get new ids. */
   lastId: bigint | undefined;
   private hasColumns = false;
   private readonly pipe = new ApiValidationPipe();
@@ -66,7 +61,6 @@ export class PetFile {
     readonly path: string,
     private readonly format: PetFormat,
     private readonly onProgress: (share: number) => void,
-    private readonly isDryRun = false,
   ) {}
 
   /** Reads the file once. @throws UserError if it is not such a file */
@@ -77,26 +71,24 @@ export class PetFile {
   }
 
   /** Reads the text in parts. A mark of its encoding at the beginning goes. */
-  private async *text(): AsyncGenerator<string> {
+  private async *text(): AsyncGenerator<string, undefined> {
     // A socket, or the pipe of another user, cannot be opened again by the name /dev/stdin.
     const isPath = this.path !== STANDARD_INPUT;
     const stats = isPath ? statSync(this.path) : fstatSync(0);
     if (stats.isDirectory()) throw new UserError(`${this.path} is a folder: name a file.`);
     const file = isPath ? createReadStream(this.path) : process.stdin;
     const decoder = new TextDecoder('utf-8', { fatal: true });
-    const decode = (part?: Buffer): string => {
-      try {
-        return decoder.decode(part, { stream: part !== undefined });
-      } catch {
-        throw new UserError(`${this.path} is not text in UTF-8: save it as such (in Excel as CSV UTF-8).`);
+    try {
+      for await (const part of file as AsyncIterable<Buffer>) {
+        yield decoder.decode(part, { stream: true });
+        // A pipe has no size.
+        this.onProgress(Math.min(file.bytesRead / stats.size, 1));
       }
-    };
-    for await (const part of file as AsyncIterable<Buffer>) {
-      yield decode(part);
-      // A pipe has no size.
-      this.onProgress(Math.min(file.bytesRead / stats.size, 1));
+      yield decoder.decode();
+    } catch (error) {
+      if (codeOf(error) !== 'ERR_ENCODING_INVALID_ENCODED_DATA') throw error;
+      throw new UserError(`${this.path} is not text in UTF-8: save it as such (in Excel as CSV UTF-8).`);
     }
-    yield decode();
   }
 
   private async *jsonLines(): AsyncGenerator<Line> {
@@ -113,13 +105,11 @@ export class PetFile {
 
   private async *csvLines(): AsyncGenerator<Line> {
     const text = this.text();
-    let first = '';
-    // The first part of a pipe may be shorter than the line of the columns.
-    while (!/[\r\n]/.test(first) && first.length < MAX_LINE_BYTES) {
-      const { value, done } = await text.next();
-      if (done) break;
-      first += value;
-    }
+    const { value: first = '' } = await text.next();
+    const parts = async function* () {
+      yield first;
+      yield* text;
+    };
     const parser = parse({
       columns: (names: string[]) => this.columnsOf(names),
       delimiter: separatorOf(first),
@@ -128,18 +118,13 @@ export class PetFile {
       relax_column_count: true,
       skip_records_with_empty_values: true,
     });
-    const parts = async function* () {
-      yield first;
-      yield* text;
-    };
-    const reading = pipeline(parts, parser);
-    reading.catch(() => undefined);
+    // An error of the file destroys the parser, and so reaches its reader.
+    const records: AsyncIterable<CsvRecord> = pipeline(parts, parser, () => undefined);
     try {
-      for await (const { record, info } of parser as AsyncIterable<CsvRecord>) {
+      for await (const { record, info } of records) {
         if (info.error) this.addProblem(info.lines, [info.error.message]);
         else yield [info.lines, petOf(record)];
       }
-      await reading;
     } catch (error) {
       throw error instanceof CsvError ? new UserError(`${this.path}: ${error.message}.`) : error;
     }
@@ -148,7 +133,10 @@ export class PetFile {
 
   /** Returns the column of an animal for each name of the first line. */
   private columnsOf(names: readonly string[]): (string | false)[] {
-    const columns = names.map((name) => COLUMNS.get(name.toLowerCase().replaceAll(/[ _]/g, '')) ?? false);
+    const columns = names.map((name) => {
+      const plain = name.toLowerCase().replaceAll(/[ _]/g, '');
+      return COLUMNS.find((column) => column.toLowerCase() === plain) ?? false;
+    });
     const twice = columns.find((column, at) => column !== false && columns.indexOf(column) < at);
     if (twice !== undefined) throw new UserError(`${this.path} has the column ${String(twice)} twice.`);
     if (!columns.includes('name') || !columns.includes('categoryId'))
@@ -171,7 +159,7 @@ export class PetFile {
       this.animals += 1;
       // A valid name has no tab and no line break.
       const row = `${id}${pet.name.replaceAll('\\', '\\\\')}\t${pet.categoryId}\t${pet.status}\n`;
-      if (this.badLines === 0 && !this.isDryRun) this.rows += row;
+      if (this.badLines === 0) this.rows += row;
       if (this.rows.length > PART_LENGTH) this.closePart();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -193,10 +181,10 @@ export class PetFile {
 
   /** Returns the first column of a row. @throws ApiError unless all animals have ids, which ascend, or none has one */
   private idOf({ id }: ExportedPet): string {
-    this.hasIds ??= id !== undefined;
-    if (this.hasIds !== (id !== undefined)) throw badLine('id must be in each line or in none');
+    const isFirst = this.animals === 0;
+    if (!isFirst && (this.lastId === undefined) !== (id === undefined))
+      throw badLine('id must be in each line or in none');
     if (id === undefined) return '';
-    if (id === MAX_INT64) throw badLine('id must leave a higher one for the next animal');
     if (this.lastId !== undefined && id <= this.lastId)
       throw badLine('id must be larger than that of each line before');
     this.lastId = id;

@@ -72,7 +72,7 @@ export async function importPets(
   await file.read();
   if (file.badLines > 0) return false;
   await inOwnTransaction(databaseUrl, async (client) => {
-    if (file.hasIds) {
+    if (file.lastId !== undefined) {
       // A running service could use one of the ids meanwhile.
       if (!isDryRun) await client.query('LOCK TABLE pets IN SHARE ROW EXCLUSIVE MODE');
       await requireNoPets(client);
@@ -92,10 +92,10 @@ async function requireNoPets(client: Client): Promise<void> {
 
 async function copyPets(
   client: Client,
-  { animals, hasIds, lastId, parts }: PetFile,
+  { animals, lastId, parts }: PetFile,
   onProgress: (share: number) => void,
 ): Promise<void> {
-  const columns = `${hasIds ? 'id, ' : ''}${NEW_PET_COLUMNS}`;
+  const columns = `${lastId === undefined ? '' : 'id, '}${NEW_PET_COLUMNS}`;
   const told = function* () {
     for (const [at, part] of parts.entries()) {
       onProgress(at / parts.length);
@@ -103,7 +103,7 @@ async function copyPets(
     }
   };
   await pipeline(told, client.query(copyFrom(`COPY pets (${columns}) FROM STDIN`)));
-  if (hasIds) await client.query(CONTINUE_IDS, [lastId]);
+  if (lastId !== undefined) await client.query(CONTINUE_IDS, [lastId]);
   // Without it the planner uses the old statistics until autovacuum runs.
   await client.query('ANALYZE pets');
   await recordAudit(client, { command: 'pets import', details: `${animals} animals` });
