@@ -1,12 +1,17 @@
+import { randomInt } from 'node:crypto';
 import { resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { type Command, Option } from 'commander';
+import { label, wholeNumber } from './arguments';
 import { rejectExisting, writeWholeFile } from './backup/whole-file';
 import type { CommandContext } from './context';
 import type { OutputCommand } from './output';
 import { PET_FORMATS, PetFile, type PetFormat, STANDARD_INPUT } from './pet-file';
 import { exportPets, importPets } from './pet-transfer.repository';
 import { withProgressBar } from './progress-bar';
+import { seedPets } from './seed.repository';
+
+const RANDOM_SEEDS = 2 ** 32;
 
 interface Options {
   readonly format?: PetFormat;
@@ -60,12 +65,28 @@ export function addPetsCommands(pets: OutputCommand, context: CommandContext): v
             format,
             // The database takes the second half of the time.
             (share) => show(options.dryRun ? share : share / 2),
-            options.dryRun,
           );
           return readPets(databaseUrl, file, options.dryRun === true, show);
         }),
       );
     });
+}
+
+export function addSeedCommand(seed: OutputCommand, context: CommandContext): void {
+  seed
+    .description('add sample animals; adds none if it fails or is interrupted')
+    .requiredOption('--pets <number>', 'number of animals', wholeNumber)
+    .option('--random-seed <text>', 'the same text makes the same animals (default: a random number)', label)
+    .prints(({ pets, randomSeed = String(randomInt(RANDOM_SEEDS)) }: { pets: number; randomSeed?: string }) =>
+      context.withSchema(async ({ databaseUrl }) => {
+        const startedAt = performance.now();
+        await withProgressBar((show) => seedPets(databaseUrl, pets, randomSeed, (done) => show(done / pets)));
+        const seconds = (performance.now() - startedAt) / 1_000;
+        const rate = `${seconds.toFixed(1)} s, ${Math.round(pets / seconds)} per second`;
+        const text = `Added ${named(pets)} in ${rate} (--random-seed ${randomSeed}).`;
+        return { json: { pets, randomSeed, seconds }, text };
+      }),
+    );
 }
 
 function formatOption(otherwise: string): Option {

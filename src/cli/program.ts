@@ -10,8 +10,7 @@ import { addDbCommands } from './db.commands';
 import { addKeysCommands } from './keys.commands';
 import { addNewCommand } from './new.command';
 import { OutputCommand, printable, watchOutput } from './output';
-import { addPetsCommands } from './pets.commands';
-import { addSeedCommand } from './seed.command';
+import { addPetsCommands, addSeedCommand } from './pets.commands';
 import { addUsageCommand } from './usage.command';
 
 const FAILED = 1;
@@ -46,9 +45,7 @@ export function createProgram(
   extensions: StoreOptions['extensions'] = [],
 ): OutputCommand {
   const program = new OutputCommand('animal-store')
-    .description(
-      'Manages accounts, API keys, the database and sample animals of an Animal Store. Works while the service runs.',
-    )
+    .description('Manages an Animal Store, also while its service runs.')
     .version(version)
     .exitOverride()
     .configureOutput({ outputError: (text, write) => write(text.replace('. Give ', ': give ')) })
