@@ -113,9 +113,7 @@ export function planChoice(options: PlanOptions, command: Command): PlanChoice |
 export function planChoice(options: PlanOptions, command: Command): PlanChoice | undefined {
   const { plan: name, perMinute = null, perDay = null } = options;
   if (!isPlanChoice({ plan: name ?? 'free', perMinute, perDay })) {
-    command.error(
-      'error: --plan enterprise needs both --per-minute and --per-day; other plans accept neither.',
-    );
+    command.error('error: --plan enterprise needs --per-minute and --per-day; other plans accept neither.');
   }
   return name && { plan: name, perMinute, perDay };
 }

@@ -16,11 +16,9 @@ interface UsageOptions {
 
 export function addUsageCommand(usage: OutputCommand, context: CommandContext): void {
   usage
-    .description(
-      'show the requests of each UTC day and key, by default of 30 days; a terminal has bars, █ admitted and ░ rejected',
-    )
+    .description('show the requests of each UTC day and key; bars on a terminal: █ admitted, ░ rejected')
     .option('--account <name>', 'only keys of this account')
-    .option('--from <date>', 'first day, such as 2026-11-01', day)
+    .option('--from <date>', 'first day, such as 2026-11-01; default: 29 days before the last', day)
     .option('--to <date>', 'last day; default: today', day)
     .prints(async (options: UsageOptions, command: Command) => {
       const { from = '', to = dateOf(Date.now()) } = options;

@@ -75,17 +75,14 @@ async function explained<T>(path: string, work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     if (error instanceof UserError || isDatabaseUnavailable(error)) throw error;
-    const problem = error instanceof TypeError ? 'its content is not that of a backup' : firstLine(error);
+    const message = String(error instanceof Error ? error.message : error).replace(/\n.*/s, '');
+    const problem = error instanceof TypeError ? 'its content is not that of a backup' : message;
     throw new UserError(
       error instanceof Error && 'syscall' in error
         ? `The backup cannot be read (${error.message}): correct the name of the file, or let this user read it.`
         : `The backup ${path} cannot be restored (${problem}): nothing was restored. If the file is damaged, use another copy of it, or an earlier backup.`,
     );
   }
-}
-
-function firstLine(error: unknown): string {
-  return String(error instanceof Error ? error.message : error).replace(/\n.*/s, '');
 }
 
 /** @throws UserError unless this program has the format and all migrations of the backup */
