@@ -10,7 +10,6 @@ import { userMessage } from './user-message';
 import { type Config, loadEnvFile, readConfig, takeWorkerMark } from '../platform/config/config';
 import { listenError, UserError } from '../platform/errors/user-error';
 import { V8_FLAGS } from './v8-flags';
-import { Connections } from '../server/http/connections';
 import { createLogger, type LogStream } from '../server/logging/logger';
 import { exitOnStopSignal, onStopSignal, stopGracefully } from '../server/graceful-stop';
 import { type WorkerMessage, Workers } from '../server/workers';
@@ -80,7 +79,7 @@ export async function startService(
   const { app, config, database } = built;
   const { log } = app.getHttpAdapter().getInstance();
   const stop = async (): Promise<void> => {
-    log.info({ pending: app.get(Connections).pending }, 'Stopping…');
+    log.info('Stopping…');
     await workers?.stop();
     await stopGracefully(app);
     // Nest has only logged that the server did not stop.

@@ -85,11 +85,6 @@ export class Connections {
     for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, receive);
   }
 
-  /** The number of requests without a complete response. */
-  get pending(): number {
-    return [...this.bySocket.values()].reduce((sum, each) => sum + pendingOf(each), 0);
-  }
-
   /**
    * Accepts the connections of the backlog, which the close of the port would reset. Further requests begin after the
    * close: with responses, clients would open the next connections.
@@ -106,9 +101,10 @@ export class Connections {
     this.heldUntil = performance.now() + MAX_HOLD_MS;
   }
 
-  /** Destroys every connection without a pending request: idle ones, and those that have sent half a head. */
+  /** Destroys every connection without a pending request: idle ones, with half a head, or after their last response. */
   destroyQuiet(): void {
-    for (const each of this.bySocket.values()) if (pendingOf(each) === 0) each.socket.destroy();
+    for (const { socket, tasks } of this.bySocket.values())
+      if (tasks.length === 0 || socket.writableFinished) socket.destroy();
   }
 
   /** Runs a task when every earlier request of its connection has its response. */
@@ -150,11 +146,6 @@ export class Connections {
       'MAX_CONNECTIONS is reached. New connections and idle ones are closed.',
     );
   }
-}
-
-/** After the last response, nothing is pending. */
-function pendingOf({ socket, tasks }: Connection): number {
-  return socket.writableFinished ? 0 : tasks.length;
 }
 
 /** Writes the last bytes. If more bytes arrived at a closed socket, a reset by TCP could destroy the response. */
