@@ -20,34 +20,28 @@ export class KeyController {
     uncounted: true,
     returns: [200, ApiKey, 'The key.'],
   })
-  getKey(@CurrentPrincipal() principal: Principal, @CurrentStanding() standing: Standing): ApiKey {
-    return describeKey(principal, standing, this.bans.banAfter);
+  getKey(
+    @CurrentPrincipal() principal: Principal,
+    @CurrentStanding() { windows, strikes, bannedUntil }: Standing,
+  ): ApiKey {
+    const { minute, day } = windows;
+    if (!day) throw new Error('the rate-limit store has no daily window of an account');
+    return {
+      id: principal.keyId,
+      label: principal.label ?? null,
+      account: principal.accountName,
+      plan: principal.plan,
+      scopes: principal.scopes,
+      createdAt: principal.createdAt ?? null,
+      expiresAt: principal.expiresAt ?? null,
+      limits: { minute: windowOf(minute), day: windowOf(day) },
+      strikes: {
+        count: strikes,
+        banAfter: this.bans.banAfter,
+        bannedUntil: bannedUntil === undefined ? null : new Date(bannedUntil),
+      },
+    };
   }
-}
-
-/** Describes a key with the windows of its account. @param banAfter the number of strikes that ban a key */
-function describeKey(
-  principal: Principal,
-  { windows, strikes, bannedUntil }: Standing,
-  banAfter: number,
-): ApiKey {
-  const { minute, day } = windows;
-  if (!day) throw new Error('the rate-limit store has no daily window of an account');
-  return {
-    id: principal.keyId,
-    label: principal.label ?? null,
-    account: principal.accountName,
-    plan: principal.plan,
-    scopes: principal.scopes,
-    createdAt: principal.createdAt ?? null,
-    expiresAt: principal.expiresAt ?? null,
-    limits: { minute: windowOf(minute), day: windowOf(day) },
-    strikes: {
-      count: strikes,
-      banAfter,
-      bannedUntil: bannedUntil === undefined ? null : new Date(bannedUntil),
-    },
-  };
 }
 
 function windowOf({ limit, remaining, resetAt }: Usage): ApiKeyWindow {
