@@ -14,6 +14,7 @@ import { MAX_DAYS } from './usage.service';
 const WRITE_INTERVAL_MS = 4 * SECOND_MS;
 /** Limits the memory while the database is unavailable, or if an authenticator invents keys. Further keys are not counted. */
 const MAX_KEYS = 20_000;
+const NONE: Counts = { admitted: 0, rejected: 0, failed: 0, errors: 0 };
 
 /** Counts the requests of each key and notes its last use, and stores both every few seconds and on shutdown. */
 @Injectable()
@@ -73,8 +74,7 @@ export class UsageRecorder extends PeriodicWork {
 
   private dayOf(accountId: bigint, keyId: string, now: number): Counts {
     const name = `${Math.floor(now / DAY_MS)} ${accountId} ${keyId}`;
-    const none = { admitted: 0, rejected: 0, failed: 0, errors: 0 };
-    const day = this.days.get(name) ?? { accountId, keyId, date: dateOf(now), usedAt: now, ...none };
+    const day = this.days.get(name) ?? { accountId, keyId, date: dateOf(now), usedAt: now, ...NONE };
     if (this.days.size < MAX_KEYS) this.days.set(name, day);
     day.usedAt = Math.max(day.usedAt, now);
     return day;
