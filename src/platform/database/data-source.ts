@@ -91,7 +91,8 @@ const TYPES: CustomTypesConfig = {
 
 /** The text that TypeORM sends. */
 export const COMMIT = 'COMMIT';
-const BEGIN_TAG = /^(BEGIN|START TRANSACTION)$/;
+const BEGIN = /^(BEGIN|START TRANSACTION)\b/i;
+const END = /^(COMMIT|ROLLBACK)$/i;
 
 /** Returns TypeORM's options: one pool, a bound for every wait, and no setting that a pooler rejects. */
 export function dataSourceOptions(config: DatabaseConfig) {
@@ -156,8 +157,11 @@ type Authentication = { readonly mechanisms?: readonly string[] };
 
 /** The only way to a session. It closes itself when it is unusable, and reports a commit that was a rollback. */
 export class BoundedClient extends Client {
+  declare private readonly peers: Peers;
   declare private isReplaced: boolean;
   declare private isBusy: boolean;
+  /** True after our own statements have begun a transaction, and before they have ended it. */
+  declare private isBegun: boolean;
 
   constructor(config: BoundedConfig = {}) {
     const { peers = new Peers() } = config;
@@ -181,7 +185,10 @@ export class BoundedClient extends Client {
     // The pool has no listener during a checkout, and an unhandled `error` event ends the process.
     this.on('error', () => undefined);
     this.on('end', () => peers.connections.delete(this));
-    this.follow();
+    this.connection.on('readyForQuery', ({ status }: { status: string }) => {
+      this.isBusy = false;
+      if (this.isReplaced && status === 'I') void this.end();
+    });
     const connect = (callback?: (error: Error | null, client: Client) => void): unknown => {
       const opened = this.open(failure, config).then(() => {
         peers.connections.add(this);
@@ -194,44 +201,28 @@ export class BoundedClient extends Client {
       // Passes the arguments of any overload on.
       // oxlint-disable-next-line typescript/unbound-method
       const result: unknown = Reflect.apply(super.query, this, input);
-      if (!(result instanceof Promise)) return result;
-      // Runs before the caller gets the error, and so before the pool gets the connection.
-      const bounded = result.catch((error: unknown) => {
-        if (isUnusable(error)) void this.end();
-        if (isReadOnly(error) && !this.isReplaced) peers.renew();
-        throw error;
-      });
-      return input[0] === COMMIT ? bounded.then(requireCommit) : bounded;
+      return result instanceof Promise ? this.bounded(input[0], result) : result;
     };
     // The overloads stay the same: arguments and results are passed on.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    Object.assign(this, { connect, query });
+    Object.assign(this, { peers, isBegun: false, connect, query });
   }
 
-  /** Fails a response with another transaction status than our statements lead to, before the driver returns it. */
-  private follow(): void {
-    let isBegun: boolean | undefined = false;
-    let [hasSavepoint, hasFailed] = [false, false];
-    this.connection.on('errorMessage', () => (hasFailed = true));
-    this.connection.on('commandComplete', ({ text: tag }: { text: string }) => {
-      if (tag === 'SAVEPOINT') hasSavepoint = true;
-      if (BEGIN_TAG.test(tag)) isBegun = true;
-      // ROLLBACK TO has the same tag: then the status tells.
-      else if (tag === COMMIT || tag === 'ROLLBACK')
-        isBegun = tag !== COMMIT && hasSavepoint ? undefined : false;
-    });
-    this.connection.on('readyForQuery', ({ status }: { status: string }) => {
-      this.isBusy = false;
-      if (this.isReplaced && status === 'I') void this.end();
-      // A COMMIT that fails ends its transaction.
-      if (hasFailed && status === 'I') isBegun = false;
-      hasFailed = false;
-      isBegun ??= status !== 'I';
-      hasSavepoint &&= isBegun;
-      if ((status !== 'I') === isBegun) return;
-      this.connection.emit('error', new Error(POOLER_FAULT));
-      this.connection.stream.destroy();
-    });
+  /** Fails a result that cannot be relied on. It runs before the caller, and so before the pool gets the connection. */
+  private async bounded(sent: unknown, response: Promise<QueryResult>): Promise<QueryResult> {
+    try {
+      const result = await response;
+      const text = typeof sent === 'string' ? sent : '';
+      // The server reports ROLLBACK, and no error, for the COMMIT after a statement that has failed.
+      if (text === COMMIT && result.command !== COMMIT) throw rolledBack();
+      this.isBegun = BEGIN.test(text) || (this.isBegun && !END.test(text));
+      if ((this.getTransactionStatus() !== 'I') !== this.isBegun) throw new Error(POOLER_FAULT);
+      return result;
+    } catch (error) {
+      if (isUnusable(error)) void this.end();
+      if (isReadOnly(error) && !this.isReplaced) this.peers.renew();
+      throw error;
+    }
   }
 
   /** Closes the connection; one that is busy closes after its statement or transaction. */
@@ -252,7 +243,7 @@ export class BoundedClient extends Client {
       const opening = super.connect();
       const isPatient = limitMs >= START_WAIT_MS;
       await (isPatient ? announced(`the database at ${this.host}:${this.port}`, opening) : opening);
-      await super.query(SET_SESSION).catch((error: unknown) => {
+      await this.query(SET_SESSION).catch((error: unknown) => {
         throw String(error).includes('session_replication_role') ? unfired() : error;
       });
     } catch (error) {
@@ -262,13 +253,9 @@ export class BoundedClient extends Client {
   }
 }
 
-/**
- * The server reports ROLLBACK, and no error, for the COMMIT of a transaction in which a statement has failed. Any other
- * statement in it would get the same code.
- */
-function requireCommit<Result extends QueryResult>(result: Result): Result {
-  if (result.command === COMMIT) return result;
+/** Any other statement in such a transaction would get the same code. */
+function rolledBack(): Error {
   const message =
     'The transaction was rolled back, because a statement in it has failed and its error was ignored.';
-  throw Object.assign(new Error(message), { code: '25P02' });
+  return Object.assign(new Error(message), { code: '25P02' });
 }

@@ -50,8 +50,7 @@ export const POOLER_FAULT =
 export const WAIT_TIMEOUT_MESSAGE = 'timeout exceeded while waiting for other statements';
 
 /** Messages of this service, node-postgres and pg-pool if a statement was not sent, or a connection was lost. */
-const UNAVAILABLE_MESSAGE =
-  /^(timeout (exceeded|expired)|The pooler|Query read timeout|Connection terminated|Cannot use a pool after|.* SSL connection)/;
+const UNAVAILABLE_MESSAGE = /^(timeout exceeded|Connection terminated|Cannot use a pool after)/;
 
 /** The connection was lost after a change was sent: it may or may not have taken effect. */
 export class OutcomeUnknownError extends Error {
@@ -114,7 +113,8 @@ export function isQueryTimeout(error: unknown): boolean {
  * the next one waits for it; if the server has disappeared, until TCP gives up.
  */
 export function isUnusable(error: unknown): boolean {
-  return isQueryTimeout(error) || isReadOnly(error) || SWITCHED.test(codeOf(error));
+  const isOfPooler = textOf(error, 'message') === POOLER_FAULT;
+  return isOfPooler || isQueryTimeout(error) || isReadOnly(error) || SWITCHED.test(codeOf(error));
 }
 
 /** Returns true if a foreign key of another table kept a row from being deleted, by its own action or by RESTRICT. */
