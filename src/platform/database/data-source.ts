@@ -15,7 +15,7 @@ const MAX_PIPELINED = 4;
 /** Longest run time of one statement in the server. The client times out a second later, if the server hangs. */
 const STATEMENT_TIMEOUT_MS = 5_000;
 const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 1_000;
-export const IDLE_CONNECTION_TIMEOUT_MS = 30_000;
+const IDLE_CONNECTION_TIMEOUT_MS = 30_000;
 
 /** Longest time in which a start or a command opens a connection: on a busy machine it takes seconds. */
 export const START_WAIT_MS = 30_000;
