@@ -2,8 +2,6 @@ import { isDatabaseUnavailable, WAIT_TIMEOUT_MESSAGE } from './database-errors';
 
 /** Most items of one batch. The event loop handles all of their requests in one turn, and other requests wait for it. */
 const MAX_ITEMS = 100;
-/** Bounds the memory of the queue. */
-const MAX_WAITING = 10_000;
 
 interface Waiting<Item, Result> {
   readonly item: Item;
@@ -35,7 +33,6 @@ export class Batches<Item, Result> {
   ) {}
 
   add(item: Item): Promise<Result> {
-    if (this.waiting.length >= MAX_WAITING) return Promise.reject(waitTimeout());
     // The items of one turn of the event loop are joined.
     if (!this.isScheduled) setImmediate(() => this.begin());
     this.isScheduled = true;

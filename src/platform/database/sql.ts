@@ -8,7 +8,7 @@ import { CONFIG, type Config } from '../config/config';
 import { platformErrors } from '../errors/platform.errors';
 import { CoalescedRead } from './coalesced-read';
 import { COMMIT, connectionsOf } from './data-source';
-import { failureOf, isQueryTimeout, isResultLost, OutcomeUnknownError } from './database-errors';
+import { failureOf, isResultLost, OutcomeUnknownError } from './database-errors';
 import { PipelinedReads } from './pipelined-reads';
 
 /** An SQL statement. Each connection prepares it once. */
@@ -116,10 +116,7 @@ export class Sql {
     try {
       await this.pings.read('ping', async () => {
         // One lost connection says nothing of the database: after a failover, some lead to the old primary.
-        await this.rows(PING, [0]).catch((error: unknown) => {
-          if (isQueryTimeout(error)) throw error;
-          return this.rows(PING, [0]);
-        });
+        await this.rows(PING, [0]).catch(() => this.rows(PING, [0]));
         if (performance.now() - this.checkedAt < CHECK_INTERVAL_MS) return;
         await check();
         this.checkedAt = performance.now();
@@ -136,15 +133,15 @@ export class Sql {
     transaction: EntityManager | undefined,
   ): Promise<unknown[]> {
     const query = this.queryOf(statement);
-    if (!transaction) {
+    const runner = transaction?.queryRunner;
+    if (!runner) {
       return this.reads && statement.isPipelined
         ? this.reads.rows(query, parameters)
         : this.runOnPool(query, parameters);
     }
     // TypeORM passes the first argument unchanged to pg's `query`, which accepts a named statement too.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    const result = transaction.query<unknown[]>(query as unknown as string, parameters);
-    return result.then(rowsOf);
+    return runner.query(query as unknown as string, parameters, true).then(({ records }) => records);
   }
 
   /** Runs a single statement without TypeORM's query runner. An error of `connect` means that nothing was sent. */
@@ -185,9 +182,4 @@ function nameOf(text: string): string {
   const [, table = ''] = /\b(?:from|into|update)\s+(\w{1,30})/i.exec(text) ?? [];
   const [verb = ''] = /\w+/.exec(text) ?? [];
   return `${table}_${verb.toLowerCase()}_${hash('sha256', text, 'base64url').slice(0, 22)}`;
-}
-
-/** Returns the rows of TypeORM's result, which for UPDATE and DELETE is a pair of the rows and their number. */
-function rowsOf(result: unknown[]): unknown[] {
-  return Array.isArray(result[0]) && typeof result[1] === 'number' ? result[0] : result;
 }
