@@ -1,6 +1,8 @@
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync, statSync, writeFileSync, readlinkSync, symlinkSync } from 'node:fs';
 import { Client } from 'pg';
+import { backupDatabase } from '../../src/cli/backup/backup-database';
 import { writeWholeFile } from '../../src/cli/backup/whole-file';
 import { migrate, revert } from '../../src/platform/database/migrate';
 import { kennels, Kennels1795300000000 } from '../modules/support/kennels.extension';
@@ -73,27 +75,35 @@ describe('a backup', () => {
     await target.drop();
   });
 
-  it('has the state of one moment: all rows committed before it, and none committed during the backup', async () => {
+  it('has the state of the moment at which it has locked the tables: no later row, and those of a rewritten table', async () => {
     const target = await createDatabase('template0');
-    const file = folder.file('moment');
+    const path = folder.file('moment');
     // A database of its own: the late row would change the counts that other specs compare.
     const changing = await createDatabase();
     const insert = (name: string) =>
       `INSERT INTO pets (name, category_id, status) VALUES ('${name}', 1, 'sold')`;
     await changing.query(insert('early'));
-    const before = await contentOf(changing);
     const name = new URL(changing.url).pathname.slice(1);
-    const writer = new Client({ connectionString: changing.url });
-    await writer.connect();
+    const migration = new Client({ connectionString: changing.url });
+    await migration.connect();
     await changing.query(`ALTER ROLE CURRENT_USER IN DATABASE ${name} SET lock_timeout = '150ms'`);
-    await writer.query('BEGIN; LOCK TABLE pets');
-    const writing = backup(changing, file);
+    await migration.query('BEGIN; ALTER TABLE pets ADD COLUMN again uuid DEFAULT gen_random_uuid()');
+    let insertLater = () => {
+      insertLater = () => undefined;
+      const program = `const client = new (require('pg').Client)(process.argv[1]);
+        client.connect().then(() => client.query(process.argv[2])).then(() => client.end())`;
+      execFileSync(process.execPath, ['-e', program, changing.directUrl, insert('later')]);
+    };
+    const given = { path, isReplacing: false, program: '1.0.0' };
+    const writing = backupDatabase(changing.url, given, () => insertLater());
     await until(async () => (await changing.query(LATE)).length === 1);
-    await writer.query(`${insert('late')}; COMMIT`);
-    await writer.end();
+    await migration.query(`ALTER TABLE pets DROP COLUMN again; ${insert('late')}; COMMIT`);
+    await migration.end();
     await writing;
-    await restore(target, file);
-    expect((await contentOf(target))['pets']).toEqual(before['pets']);
+    await restore(target, path);
+    const names = (database: TestDatabase) => database.query('SELECT name FROM pets ORDER BY id');
+    expect(await names(target)).toEqual([{ name: 'early' }, { name: 'late' }]);
+    expect(await names(changing)).toHaveLength(3);
     await changing.drop();
     await target.drop();
   });
@@ -133,7 +143,7 @@ describe('a backup', () => {
     const message = messageOf(backup(source, folder.file('broken')));
     await untilWaiting(source);
     await source.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND query LIKE 'LOCK TABLE accounts%'`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
     );
     await blocker.end();
     expect(await message).toMatch(/^The database cannot be reached \(.*\): check DATABASE_URL/);
@@ -204,5 +214,5 @@ describe('a backup', () => {
 
 const LATE = `
   SELECT FROM pg_stat_activity
-  WHERE datname = current_database() AND query LIKE 'LOCK TABLE accounts%' AND wait_event_type = 'Lock'
+  WHERE datname = current_database() AND query LIKE '%LOCK TABLE accounts%' AND wait_event_type = 'Lock'
     AND clock_timestamp() - query_start > '300ms'`;

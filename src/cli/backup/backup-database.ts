@@ -77,7 +77,15 @@ const SEQUENCES = `
 
 const SIZE = 'SELECT sum(pg_table_size(name::regclass))::float8 AS bytes FROM unnest($1::text[]) AS name';
 
-const BEGIN = `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; ${WITHOUT_TIMEOUTS}`;
+/**
+ * Locks tables, then takes the snapshot: a migration that rewrites one of them would leave it empty in an older snapshot.
+ * Neither SET nor LOCK takes one.
+ */
+const begin = (tables: BackupHeader['tables']) => `
+  BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
+  LOCK TABLE ${namesOf(tables)} IN ACCESS SHARE MODE; ${WITHOUT_TIMEOUTS}`;
+
+const namesOf = (tables: BackupHeader['tables']) => tables.map(({ table }) => table).join(', ');
 
 /**
  * Writes all rows of one snapshot, and the positions of the sequences, to a file. The service may run meanwhile.
@@ -106,15 +114,17 @@ export async function backupDatabase(
 
 /** @throws UserError if the database is empty */
 async function beginSnapshot(client: Client, program: string): Promise<BackupHeader> {
-  await client.query(BEGIN);
-  const migrations = await readApplied({ query: async (text) => (await client.query(text)).rows });
-  if (migrations.length === 0) {
+  const database = { query: async (text: string) => (await client.query(text)).rows };
+  if ((await readApplied(database)).length === 0) {
     throw new UserError('There is nothing to back up: the database is empty (is DATA_DIR right?).');
   }
-  const { rows: tables } = await client.query<BackupHeader['tables'][number]>(TABLES);
-  // A migration that changes one of them waits until the end of the transaction.
-  const lock = `LOCK TABLE ${tables.map(({ table }) => table).join(', ')} IN ACCESS SHARE MODE`;
-  await announced('a transaction that has locked a table', client.query(lock));
+  const locked: BackupHeader['tables'] = await database.query(TABLES);
+  await announced('a transaction that has locked a table', client.query(begin(locked)));
+  const migrations = await readApplied(database);
+  const tables: BackupHeader['tables'] = await database.query(TABLES);
+  if (namesOf(tables) !== namesOf(locked)) {
+    throw new UserError('A migration has added or removed tables meanwhile: start the backup again.');
+  }
   const createdAt = new Date().toISOString();
   return { format: FORMAT, version: FORMAT_VERSION, program, createdAt, migrations, tables };
 }
