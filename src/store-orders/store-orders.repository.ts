@@ -53,8 +53,11 @@ export const INSERT: Statement = {
     RETURNING ${COLUMNS}`,
 };
 
-/** Other orders of the account wait, which makes its bound exact. References to it do not. */
+/** Other orders of the account that is at its bound wait. The reference to it does not. */
 const LOCK_ACCOUNT = 'SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE';
+
+/** An account places fewer orders concurrently: a server has as many connections by default. */
+const MAX_CONCURRENT = 100;
 
 /** The most orders that a transaction changes without a request. */
 export const MAX_AT_ONCE = 100;
@@ -112,10 +115,14 @@ export class StoreOrdersRepository {
     maxOpen: number,
     transaction: EntityManager,
   ): Promise<StoredOrder | undefined> {
-    if (maxOpen > 0) await this.sql.rows(LOCK_ACCOUNT, [accountId], transaction);
-    const values = [accountId, petId, placedAt, expiresAt, maxOpen || null];
-    const [order] = await this.sql.rows<StoredOrder>(INSERT, values, transaction);
-    return order;
+    const values = [accountId, petId, placedAt, expiresAt];
+    const insert = async (bound: number | null) =>
+      (await this.sql.rows<StoredOrder>(INSERT, [...values, bound], transaction))[0];
+    if (maxOpen === 0) return insert(null);
+    const order = maxOpen > MAX_CONCURRENT ? await insert(maxOpen - MAX_CONCURRENT) : undefined;
+    if (order) return order;
+    await this.sql.rows(LOCK_ACCOUNT, [accountId], transaction);
+    return insert(maxOpen);
   }
 
   /** Locks orders whose time has passed until the transaction ends, the oldest first. @param others are left out */

@@ -15,7 +15,7 @@ export const orderSettings = {
     defaultText: '1000',
     parse: parsers.integer(0, 1_000_000),
     meaning:
-      'Open orders (`placed` or `approved`) that an account may have; its orders are placed one after the other. `0`: any number, concurrently.',
+      'Open orders (`placed` or `approved`) that an account may have, exact unless one takes as long as 100 others; `0`: any number.',
   },
 } as const;
 
