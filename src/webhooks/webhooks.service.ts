@@ -105,7 +105,9 @@ export class WebhooksService {
         requested === undefined ? this.types.readable(principal, previous.types, !isMoved) : requested;
       const isRepeated = isInForce({ url, types, status }, shown(previous));
       if (!isRepeated) precondition(shown(previous));
-      const isRenewed = status === 'active' || (previous.attempts > 0 && url !== undefined);
+      // Of any other webhook a lease may be running, which the next delivery must wait for.
+      const isPaused = previous.attempts > 0 || previous.disabledAt !== null;
+      const isRenewed = isPaused && (status === 'active' || url !== undefined);
       return {
         ...(isRepeated && { updatedAt: previous.updatedAt }),
         ...(url !== undefined && { url }),

@@ -71,6 +71,22 @@ describe('deliveries of instances', () => {
     expect([receiver.seen(), (await shop.state(path)).lastError]).toEqual([['a', 'a', 'b'], null]);
   });
 
+  it('are not repeated if the webhook is activated that is active, while one runs', async () => {
+    const { app, receiver } = shop;
+    const other = await startApp(SETTINGS, { beside: app });
+    const end = holdNext();
+    const { path } = await shop.create();
+    await addPets(app, 'a');
+    const work = app.runDueWork();
+    await receiver.received(1);
+    await shop.update(path, { status: 'active' });
+    await other.runDueWork();
+    end();
+    await work;
+    await other.close();
+    expect(receiver.seen()).toEqual(['a']);
+  });
+
   it('are not begun during a stop, and a running one is repeated by the next start', async () => {
     const { app, receiver } = shop;
     receiver.respond = () => undefined;
