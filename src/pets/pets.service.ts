@@ -65,7 +65,8 @@ export class PetsService {
   update(id: bigint, change: PetUpdate, precondition: Precondition<Pet>): Promise<Pet> {
     return this.sql.transaction(async (transaction) => {
       const previous = await this.lock(id, transaction);
-      if (!isInForce(change, previous)) precondition(previous);
+      if (isInForce(change, previous)) return previous;
+      precondition(previous);
       const { name = previous.name, categoryId = previous.categoryId, status = previous.status } = change;
       if (status !== previous.status) await this.holds.requireNone('updatePet', id, transaction);
       const pet = { id, name, categoryId, status };
