@@ -137,7 +137,7 @@ export class Metrics {
 /**
  * Records every request, and serves the metrics and the health checks on METRICS_PORT, where a connection waits for none
  * of the clients. The port opens before the service accepts requests, and closes after the last response. The primary
- * process serves those of its workers.
+ * process adds those of its workers.
  */
 export function serveMetrics(
   fastify: FastifyInstance,
@@ -152,17 +152,18 @@ export function serveMetrics(
     metrics.record(request, reply);
     done();
   });
+  const read = async () =>
+    (await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()))).flat();
   if (isWorker) {
     const respond = async (): Promise<void> => {
-      const metricsOf = registries.map((registry) => registry.getMetricsAsJSON());
-      process.send?.({ metrics: (await Promise.all(metricsOf)).flat() } satisfies WorkerMessage);
+      process.send?.({ metrics: await read() } satisfies WorkerMessage);
     };
     process.on('message', (message) => void (message === METRICS && respond()));
     return;
   }
   const server = createServer({ forceCloseConnections: true });
   server.get('/metrics', async (_request, reply) => {
-    const registry = workers ? await workers.metrics() : Registry.merge(registries);
+    const registry = workers ? await workers.metrics(await read()) : Registry.merge(registries);
     reply.type(registry.contentType);
     return registry.metrics();
   });

@@ -82,8 +82,8 @@ export class Workers {
     clearTimeout(timer);
   }
 
-  /** Adds the metrics of the workers. One that hangs is left out. */
-  async metrics(): Promise<Registry> {
+  /** Adds the metrics of the workers to those of this process. A worker that hangs is left out. */
+  async metrics(own: NonNullable<WorkerMessage['metrics']>): Promise<Registry> {
     const lists = [...this.ready].map(async (worker) => {
       const signal = AbortSignal.timeout(METRICS_LIMIT_MS);
       worker.send(METRICS);
@@ -94,7 +94,7 @@ export class Workers {
       }
       return [];
     });
-    return AggregatorRegistry.aggregate(await Promise.all(lists));
+    return AggregatorRegistry.aggregate([own, ...(await Promise.all(lists))]);
   }
 
   private fork(databaseUrl: string): Worker {

@@ -129,6 +129,8 @@ describeWithRedis('WORKERS=2', () => {
         expect(text).toContain(`verdict="admitted"} ${PER_MINUTE}\n`);
         expect(text).toContain(`code="rate_limit_exceeded"} ${PARALLEL - PER_MINUTE}\n`);
         expect(text).toContain('animal_store_process_start_time_seconds ');
+        // The primary process, which does the periodic work, has a pool as each of its two workers.
+        expect(Number(/database_pool_size (\d+)/.exec(text)?.[1]) % 3).toBe(0);
       },
     'replaces a worker that SIGKILL ends; every acknowledged creation is stored': async () => {
       const [killed, other] = workers() as [Worker, Worker];
