@@ -15,6 +15,7 @@ export type ShownColumns = Omit<
 
 export const webhookPages = pages<ShownColumns, 'accountId'>(
   {
+    name: 'webhooks',
     table: `(SELECT *, ${waitingSince('webhooks')} AS waiting_since FROM webhooks) AS listed`,
     columns:
       'id, account_id AS "accountId", url, types, created_at AS "createdAt", updated_at AS "updatedAt", attempts, disabled_at AS "disabledAt", due_at AS "dueAt", last_delivery_at AS "lastDeliveryAt", last_error AS "lastError", waiting_since AS "waitingSince"',

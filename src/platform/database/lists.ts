@@ -15,6 +15,8 @@ import type { Sql, Statement } from './sql';
 /** A table that is listed in the order of its `id`. */
 export interface ListedTable<Row extends { readonly id: bigint }> {
   readonly table: string;
+  /** The name of the list in its cursors. Default: the table. */
+  readonly name?: string;
   /** The columns of a row, in the order that `read` takes them; without `read` named as its members. */
   readonly columns: string;
   readonly read?: (columns: never) => Row;
@@ -118,8 +120,9 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
 
   /** @throws ApiError `invalid_cursor` @internal */
   select(query: PageQuery, given: GivenValues = {}): SelectedPage {
+    const { table, name = table } = this.table;
     // The cursors of earlier versions have the path of the list.
-    const request = pageRequestOf(`/${this.table.table.replaceAll('_', '/')}`, query);
+    const request = pageRequestOf(`/${name.replaceAll('_', '/')}`, query);
     const parameters: unknown[] = [request.first, request.count];
     const all: GivenValues = Object.assign({}, query, given);
     const has = (...kinds: Condition['kind'][]) =>
@@ -127,8 +130,7 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     const values = has('always', 'filter') && !has('rare', 'match', 'ids') ? this.values : {};
     const counts = this.conditions.map(({ kind, member }) => {
       const value = (kind === 'always' ? given : all)[member] ?? values[member];
-      if (value === undefined && kind === 'always')
-        throw new Error(`the list of ${this.table.table} needs ${member}`);
+      if (value === undefined && kind === 'always') throw new Error(`the list of ${name} needs ${member}`);
       const each = Array.isArray(value) && value.length > 0 && kind !== 'ids' ? value : [value];
       return value === undefined ? 0 : parameters.push(...each) && each.length;
     });
