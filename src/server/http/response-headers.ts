@@ -28,7 +28,9 @@ export function installResponseHeaders(
   fastify.addHook<unknown, { Params: PathParams }>('onSend', (request, reply, payload, done) => {
     const { deprecation, entityTag } = request.routeOptions.config;
     reply.headers(CONSTANT_HEADERS).header('X-Request-Id', request.id);
-    if (!reply.hasHeader('Cache-Control')) reply.header('Cache-Control', 'no-store');
+    // A handler may have thrown whose responses may be stored.
+    if (reply.statusCode >= 400 || !reply.hasHeader('Cache-Control'))
+      reply.header('Cache-Control', 'no-store');
     if (deprecation) {
       // RFC 5829.
       const successor = `<${baseUrl}${deprecation.successorOf(request.params)}>; rel="successor-version"`;
