@@ -111,9 +111,9 @@ export class AccountsRepository {
     return found(name, await this.find(name, manager));
   }
 
-  /** Reads an account and locks its row until the transaction ends. @throws ApiError if no account has this name */
+  /** Reads an account and locks its row until the transaction ends; references to it do not wait. @throws ApiError if no account has this name */
   async lockAccount(name: string, manager: EntityManager): Promise<AccountEntity> {
-    return found(name, await this.find(name, manager, { lock: { mode: 'pessimistic_write' } }));
+    return found(name, await this.find(name, manager, { lock: { mode: 'for_no_key_update' } }));
   }
 
   /** Finds an account by its name as an earlier version has kept it, else in NFC. */
