@@ -55,6 +55,7 @@ export async function buildService(
 ): Promise<BuiltService> {
   const logger = createLogger(config, output);
   const database = await openDatabase(config, 'service', () => logger.info('Creating the database…'));
+  let app: NestFastifyApplication | undefined;
   try {
     const serviceConfig = { ...config, databaseUrl: database.url };
     const migrated = () =>
@@ -69,7 +70,7 @@ export async function buildService(
         `The database was migrated by a newer version of Animal Store (${newer}). Run this version next to it only during an update.`,
       );
     for (const notice of found) logger.warn(notice);
-    const app = await createApp(serviceConfig, logger, store, clock, workers);
+    app = await createApp(serviceConfig, logger, store, clock, workers);
     app.get(DatabaseModule).afterClose(() => database.close());
     // A "db revert" may have run before this instance registered itself as running.
     await migrated();
@@ -81,6 +82,7 @@ export async function buildService(
     const notices = [...database.notices, ...found];
     return { app, config, database: { ...database, notices }, store };
   } catch (error) {
+    await app?.close();
     await database.close();
     throw error;
   }
