@@ -34,6 +34,7 @@ suite('a client of a generator with its default options', () => {
   for (const name of Object.keys(COMMANDS)) {
     test(`${name}: list, add, order, cancel compiles in strict mode and runs`, async () => {
       const { flow } = await import(`./generated/clients/programs/generators/${name}.js`);
+      // The length of the list, the three statuses, and the message of an order of an animal that does not exist.
       const [length, ...results] = await flow(baseUrl, await createKey(name));
       assert.equal(typeof length, 'number');
       assert.deepEqual(results, ['available', 'placed', 'cancelled', 'There is no animal with this id.']);

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, suite, test } from 'node:test';
 import { startFaultProxy } from './support/fault-proxy.mjs';
+import { findChromium } from './support/find-chromium.mjs';
 import { openPage, startPageServer } from './support/page.mjs';
-import { findChromium, FREE, startStore } from './support/store.mjs';
+import { FREE, startStore } from './support/store.mjs';
 
 const scenarios = await import('./support/scenarios.mjs');
 

@@ -1,8 +1,7 @@
 import { createPet, listPets, placeOrder, updateOrder } from '../generated/clients/hey-api';
 import { client } from '../generated/clients/hey-api/client.gen';
-import type { Flow } from './flow.js';
 
-export const flow: Flow = async (baseUrl, key) => {
+export async function flow(baseUrl: string, key: string) {
   client.setConfig({ baseUrl, auth: key });
   const listed = await listPets({ query: { status: 'available' } });
   const created = await createPet({ body: { name: 'Rex', categoryId: 3 } });
@@ -19,4 +18,4 @@ export const flow: Flow = async (baseUrl, key) => {
     cancelled.data.status,
     wrong.error?.message,
   ];
-};
+}

@@ -1,8 +1,7 @@
 import createClient from 'openapi-fetch';
 import type { paths } from '../generated/clients/openapi-typescript/api.js';
-import type { Flow } from './flow.js';
 
-export const flow: Flow = async (baseUrl, key) => {
+export async function flow(baseUrl: string, key: string) {
   const client = createClient<paths>({ baseUrl, headers: { authorization: `Bearer ${key}` } });
   const listed = await client.GET('/pets', { params: { query: { status: 'available' } } });
   const created = await client.POST('/pets', { body: { name: 'Rex', categoryId: 3 } });
@@ -28,4 +27,4 @@ export const flow: Flow = async (baseUrl, key) => {
     cancelled.data.status,
     wrong.error?.message,
   ];
-};
+}

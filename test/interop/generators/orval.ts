@@ -1,8 +1,7 @@
 import axios, { AxiosError } from 'axios';
 import * as api from '../generated/clients/orval/api';
-import type { Flow } from './flow.js';
 
-export const flow: Flow = async (baseURL, key) => {
+export async function flow(baseURL: string, key: string) {
   Object.assign(axios.defaults, { baseURL });
   const options = { headers: { authorization: `Bearer ${key}` } };
   const listed = await api.listPets({ status: 'available' }, options);
@@ -15,4 +14,4 @@ export const flow: Flow = async (baseURL, key) => {
   });
   const message = 'response' in wrong ? wrong.response?.data.message : undefined;
   return [listed.data.length, pet.status, order.status, cancelled.status, message];
-};
+}

@@ -5,9 +5,8 @@ import {
   OrderStatus,
   PetStatus,
 } from '../generated/clients/swagger-typescript-api/Api';
-import type { Flow } from './flow.js';
 
-export const flow: Flow = async (baseUrl, key) => {
+export async function flow(baseUrl: string, key: string) {
   const baseApiParams = { headers: { authorization: `Bearer ${key}` } };
   const { pets, store } = new Api({ baseUrl, baseApiParams });
   const listed = await pets.listPets({ status: PetStatus.Available });
@@ -25,4 +24,4 @@ export const flow: Flow = async (baseUrl, key) => {
     cancelled.data.status,
     wrong.error.message,
   ];
-};
+}

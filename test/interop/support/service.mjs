@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ROOT } from './files.mjs';
+import { addressOf } from './program.mjs';
 
-const MAX_START_MS = 180_000;
-const CONCURRENCY = 20;
 const PROGRAM = join(ROOT, 'dist', 'main.js');
 const CLI = join(ROOT, 'dist', 'cli', 'main.js');
 
@@ -30,16 +29,13 @@ export async function startService(settings = {}) {
   };
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => child.kill('SIGTERM'));
   try {
-    const address = await addressOf(child, ended);
+    const address = await addressOf(child);
     return { environment: { INTEROP_URL: address, INTEROP_DATA_DIR: folder }, stop };
   } catch (error) {
     await stop();
     throw error;
   }
 }
-
-/** A Free key has 60 requests a minute. */
-export const FREE = ['--plan', 'free'];
 
 /** Every scope. */
 export const STAFF = [
@@ -55,16 +51,6 @@ export async function createKey(account, { plan = ['--plan', 'business'], scopes
   return JSON.parse((await promisify(execFile)(process.execPath, args, { env })).stdout).key;
 }
 
-/** Adds animals with concurrent requests and returns their ids. */
-export async function addPets(key, count) {
-  const ids = [];
-  while (ids.length < count) {
-    const batch = Array.from({ length: Math.min(CONCURRENCY, count - ids.length) }, () => addPet(key));
-    ids.push(...(await Promise.all(batch)));
-  }
-  return ids;
-}
-
 export async function addPet(key) {
   const response = await fetch(`${baseUrl}/pets`, {
     method: 'POST',
@@ -73,19 +59,4 @@ export async function addPet(key) {
   });
   if (response.status !== 201) throw new Error(`the animal was not added: ${await response.text()}`);
   return (await response.json()).id;
-}
-
-function addressOf(child, ended) {
-  return new Promise((resolve, reject) => {
-    let output = '';
-    const timer = setTimeout(() => reject(new Error(`the service did not start: ${output}`)), MAX_START_MS);
-    void ended.then(() => reject(new Error(`the service ended: ${output}`)));
-    child.stdout.on('data', (chunk) => {
-      output += chunk;
-      const address = /listens on (\S+) /.exec(output)?.[1];
-      if (address === undefined) return;
-      clearTimeout(timer);
-      resolve(address);
-    });
-  });
 }

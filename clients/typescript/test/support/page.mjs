@@ -2,7 +2,7 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 import { chromium } from 'playwright-core';
-import { findChromium } from './store.mjs';
+import { findChromium } from './find-chromium.mjs';
 
 /** Not localhost: features of secure pages are missing, as on a deployment without TLS. */
 const HOST = 'animal-store.test';
