@@ -95,10 +95,9 @@ describe(`${INSTANCES} instances on a cluster of three nodes, through HAProxy`, 
     await load.stop();
     const { details, ...found } = await load.compare(cluster.urlOn(await cluster.healthy()));
     const after = (created() ?? Infinity) - writable;
-    const flaps = load.flaps(before);
     const longest = longestGap(load.created, before);
     // No 201 for these times: in all, and after the new primary could commit.
-    const figures = { no201Ms: Math.round(longest), afterMs: Math.round(after), ...found, readyz: flaps };
+    const figures = { no201Ms: Math.round(longest), afterMs: Math.round(after), ...found };
     process.stdout.write(`${fault} ${round}: ${JSON.stringify(figures)}\n`);
     for (const { child } of instances) expect(child.exitCode).toBeNull();
     expect(details).toEqual([]);

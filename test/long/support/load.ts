@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type HttpResponse, send } from '../../support/http';
+import { Mirror } from '../../events/support/mirror';
 import { isOutcomeUnknown } from '../../failure/support/expect-unavailable';
+import { type HttpResponse, send } from '../../support/http';
 import { once as query } from '../../support/once';
 import { until } from '../../support/until';
 import { type Receiver, startReceiver } from '../../webhooks/support/receivers';
-import { FeedReader, lostConnection, RebuiltTables, settle, tablesOf } from './event-feed';
+import { FeedReader, lostConnection, settle } from './event-feed';
 import { AnimalLedger, type AnimalState, changedName, postOnce } from './ledger';
 
 const WRITERS = 3;
@@ -22,7 +23,6 @@ const RETRY_MS = 100;
 const WEBHOOK_TYPE = 'order.placed';
 const DELIVERED_MS = 120_000;
 
-type Changes = [status: number, at: number][];
 type Sent = readonly [method: string, path: string, body?: object];
 
 /** Clients of all instances that remember each acknowledged change. */
@@ -32,10 +32,10 @@ export class Load {
   private readonly animals = new AnimalLedger();
   private readonly orders = new Map<number, Set<number>>();
   private readonly unsold: number[] = [];
-  private readonly tables = new RebuiltTables();
   private readonly readers: readonly FeedReader[];
-  private readonly readiness = new Map<string, Changes>();
-  private applied = 0;
+  /** Runs before `start` and after `stop`, so that events bring it to the state of the tables. */
+  private readonly mirror: Mirror;
+  private primaryUrl = '';
   private ended = new AbortController();
   private work: Promise<unknown>[] = [];
   private turn = 0;
@@ -46,6 +46,13 @@ export class Load {
     readonly receiver: Receiver,
   ) {
     this.readers = [() => this.url(), () => urls()[0]!].map((url) => new FeedReader(url, key));
+    this.mirror = new Mirror({
+      get urls() {
+        return urls();
+      },
+      key,
+      query: (text) => query<never>(this.primaryUrl, text),
+    });
   }
 
   /** @param urls of the instances, which a restart changes */
@@ -53,7 +60,11 @@ export class Load {
     const receiver = await startReceiver();
     const body = { url: receiver.url, types: [WEBHOOK_TYPE] };
     await send(urls()[0]!, 'POST', '/v1/webhooks', { key, body });
-    return new Load(urls, key, receiver);
+    const load = new Load(urls, key, receiver);
+    load.mirror.start();
+    await load.mirror.follow((copy) => copy !== undefined);
+    await load.mirror.kill();
+    return load;
   }
 
   start(): void {
@@ -69,10 +80,6 @@ export class Load {
     const writers = [burst, () => this.createOnce()];
     this.work = [() => this.sell(), ...Array.from({ length: WRITERS }, () => writers).flat()].map(repeat);
     this.work.push(...this.readers.map((reader) => reader.follow(signal)));
-    for (const url of this.urls()) {
-      this.readiness.set(url, []);
-      this.work.push(repeat(() => this.probe(url)));
-    }
   }
 
   async stop(): Promise<void> {
@@ -80,17 +87,9 @@ export class Load {
     await Promise.all(this.work);
   }
 
-  close(): Promise<void> {
-    return this.receiver.close();
-  }
-
-  /** Returns the changes of each instance's readiness, in seconds since `start`, if one that was ready again became unready. */
-  flaps(start: number): readonly string[] {
-    const isFlapping = (changes: Changes) => changes.filter(([status]) => status !== 200).length > 1;
-    const lines = [...this.readiness.values()].filter(isFlapping);
-    return lines.map((changes) =>
-      changes.map(([status, at]) => `${status} at ${((at - start) / 1_000).toFixed(1)}`).join(', '),
-    );
+  async close(): Promise<void> {
+    await this.receiver.close();
+    await this.mirror.end();
   }
 
   /** Compares what the clients know with the tables of the primary, after `stop`. */
@@ -128,17 +127,22 @@ export class Load {
       events: inFeed.length,
       // Missing at the receiver, or its first delivery is out of order.
       deliveries: inDeliveries.length,
-      details: [...faults, ...inFeed, ...inDeliveries, ...(await this.differingRows(primaryUrl))],
+      details: [...faults, ...inFeed, ...inDeliveries, ...(await this.inMirror(primaryUrl))],
     };
   }
 
-  /** Compares the tables with those that the events rebuild. */
-  private async differingRows(primaryUrl: string): Promise<string[]> {
-    const { events } = this.readers[0]!;
-    this.tables.apply(events.slice(this.applied));
-    this.applied = events.length;
-    const [stored, rebuilt] = [await tablesOf(primaryUrl), this.tables.lines];
-    return stored.join() === rebuilt.join() ? [] : differences(stored, rebuilt);
+  /** Compares the tables with those of the example mirror. */
+  private async inMirror(primaryUrl: string): Promise<string[]> {
+    this.primaryUrl = primaryUrl;
+    this.mirror.start();
+    const found = await this.mirror
+      .follow(() => this.mirror.isEqual())
+      .then(
+        () => [],
+        (error: unknown) => [`mirror: ${String(error)}`],
+      );
+    await this.mirror.kill();
+    return found;
   }
 
   private url(): string {
@@ -205,12 +209,6 @@ export class Load {
 
   private postOnce(path: string, body: object): Promise<HttpResponse> {
     return postOnce(() => this.url(), this.key, path, body);
-  }
-
-  private async probe(url: string): Promise<void> {
-    const response = await send(url, 'GET', '/readyz').catch(lostConnection);
-    const [changes, status] = [this.readiness.get(url)!, response?.status ?? 0];
-    if (changes.at(-1)?.[0] !== status) changes.push([status, performance.now()]);
   }
 }
 
