@@ -12,10 +12,6 @@ export interface BenchRequest {
 export interface ListPlace {
   readonly limit?: number;
   readonly status?: string | undefined;
-  /** Only the service has this filter, and the two below. */
-  readonly categoryId?: number;
-  readonly id?: readonly number[];
-  readonly sort?: 'id' | '-id';
   /** The id after which the page begins. */
   readonly after?: number | undefined;
 }
@@ -23,11 +19,14 @@ export interface ListPlace {
 /** Returns the path and query of a page in the form that a server expects. */
 export type ListAddress = (place: ListPlace) => string;
 
-export const serviceList: ListAddress = ({ limit, id, categoryId, status, sort, after }) => {
+export const serviceList: ListAddress = ({ limit, status, after }) => {
   // As the service names the list in a cursor.
-  const filters = { id, categoryId, status, sort: sort === 'id' ? undefined : sort };
-  const cursor = after === undefined ? undefined : encodeCursor(`/pets?${search(filters)}`, BigInt(after));
-  return address({ limit, ...filters, cursor });
+  const list = `/pets?${search({ status })}`;
+  return address({
+    limit,
+    status,
+    cursor: after === undefined ? undefined : encodeCursor(list, BigInt(after)),
+  });
 };
 
 export const handwrittenList: ListAddress = ({ limit, status, after }) => {
@@ -37,7 +36,7 @@ export const handwrittenList: ListAddress = ({ limit, status, after }) => {
 
 export const textbookList: ListAddress = ({ limit, status, after }) => address({ limit, status, after });
 
-type Parameters = Readonly<Record<string, string | number | readonly number[] | undefined>>;
+type Parameters = Readonly<Record<string, string | number | undefined>>;
 
 function address(parameters: Parameters): string {
   const query = search(parameters);
@@ -46,7 +45,7 @@ function address(parameters: Parameters): string {
 
 function search(parameters: Parameters): string {
   return Object.entries(parameters)
-    .flatMap(([name, values = []]) => [values].flat().map((value) => `${name}=${value}`))
+    .flatMap(([name, value]) => (value === undefined ? [] : `${name}=${value}`))
     .join('&');
 }
 

@@ -1,10 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
-import { measureBuffers } from './buffers';
 import { compare } from './compare';
 import { comparisonTable } from './comparison-table';
-import { measureDepth } from './depth';
 import { type Table, toMarkdown } from './figures';
 import { measureMemory } from './memory';
 import { type Options, readOptions, USAGE } from './options';
@@ -12,7 +10,6 @@ import { createWorld } from './world';
 
 const RESULTS = join(__dirname, 'results');
 const BYTES_PER_GIB = 1_073_741_824;
-const PARTS = { depth: measureDepth, memory: measureMemory, buffers: measureBuffers };
 
 /** On which the figures depend. */
 const machine = {
@@ -28,30 +25,27 @@ const print = (text: string): void => void process.stdout.write(`${text}\n`);
 async function main(): Promise<void> {
   if (process.argv.includes('--help')) return print(USAGE);
   const options = readOptions();
-  const { data, tables } = await (options.isGrowth ? growth(options) : comparison(options));
-  for (const table of tables) print(`\n${table.title}\n\n${toMarkdown(table)}`);
-  const name = options.isGrowth ? `growth-${options.parts.join('-')}` : 'compare';
-  print(`\nKept in ${keepResults(name, { options, ...data })}`);
+  const { data, table } = await (options.isMemory ? memory(options) : comparison(options));
+  print(`\n${table.title}\n\n${toMarkdown(table)}`);
+  print(`\nKept in ${keepResults(options.isMemory ? 'memory' : 'compare', { options, ...data })}`);
 }
 
-async function comparison(options: Options): Promise<{ data: object; tables: Table[] }> {
+async function comparison(options: Options): Promise<{ data: object; table: Table }> {
   const data = await compare(options, say);
   const { connections, pets, rounds, seconds } = options;
   const how = `${connections} connections, ${pets} animals, medians of ${rounds} rounds of ${seconds} s`;
   const title = `${how}; ${machine.processors} × ${machine.model}, Node ${machine.node}`;
-  return { data, tables: [comparisonTable(title, data)] };
+  return { data, table: comparisonTable(title, data) };
 }
 
-/** Measures the service as data and time grow. */
-async function growth(options: Options): Promise<{ data: object; tables: Table[] }> {
-  const tables: Table[] = [];
+async function memory(options: Options): Promise<{ data: object; table: Table }> {
   const world = await createWorld();
   try {
-    for (const name of options.parts) tables.push(await PARTS[name](world, options, say));
+    const table = await measureMemory(world, options, say);
+    return { data: { table }, table };
   } finally {
     await world.stop();
   }
-  return { data: { tables }, tables };
 }
 
 /** Writes every run of a measurement as JSON. @returns the name of the file */

@@ -3,19 +3,15 @@ import { type LoadName, loads } from './loads';
 import { SERVER_NAMES } from './servers';
 
 const LOAD_NAMES = Object.keys(loads) as LoadName[];
-const USUAL_SERVERS = SERVER_NAMES.filter((name) => name !== 'previous' && name !== 'bare');
-const PART_NAMES = ['depth', 'memory', 'buffers'] as const;
+const USUAL_SERVERS = SERVER_NAMES.filter((name) => name !== 'previous');
 
 export const USAGE = `npm run bench [-- options]           the service against three baselines
-npm run bench -- growth [options]    how it grows
+npm run bench -- memory [options]    its resident memory over --requests 2000000
 
   --rounds 7  --seconds 2  --connections 32  --pets 1000000
   --only ${LOAD_NAMES.join(',')}
-  --servers ${USUAL_SERVERS.join(',')}   or previous: an earlier build, copied to dist-previous;
-                     bare: plain Fastify with the bytes of the hot page, for --only hot
+  --servers ${USUAL_SERVERS.join(',')}   or previous: an earlier build, copied to dist-previous
   --profile FOLDER   a CPU profile of each server, for Chrome's developer tools
-  growth: --parts ${PART_NAMES.join(',')}  --requests 2000000 of the memory measurement
-          --server URL of an empty database for buffers, such as of PostgreSQL 15
 `;
 
 export type Options = ReturnType<typeof readOptions>;
@@ -33,9 +29,7 @@ export function readOptions() {
       requests: text('2000000'),
       only: text(LOAD_NAMES.join(',')),
       servers: text(USUAL_SERVERS.join(',')),
-      parts: text(PART_NAMES.join(',')),
       profile: { type: 'string' },
-      server: { type: 'string' },
     },
   });
   const number = (name: 'rounds' | 'seconds' | 'connections' | 'pets' | 'requests'): number => {
@@ -43,7 +37,7 @@ export function readOptions() {
     return Number(values[name]);
   };
   return {
-    isGrowth: positionals.includes('growth'),
+    isMemory: positionals.includes('memory'),
     rounds: number('rounds'),
     seconds: number('seconds'),
     connections: number('connections'),
@@ -51,9 +45,7 @@ export function readOptions() {
     requests: number('requests'),
     only: listOf('only', values.only, LOAD_NAMES),
     servers: listOf('servers', values.servers, SERVER_NAMES),
-    parts: listOf('parts', values.parts, PART_NAMES),
     profile: values.profile,
-    server: values.server,
   };
 }
 

@@ -17,8 +17,6 @@ export const SERVERS = {
   handwritten: { args: HANDWRITTEN, list: handwrittenList },
   'handwritten-pipelined': { args: [...HANDWRITTEN, 'pipelined'], list: handwrittenList },
   textbook: { args: [...V8_FLAGS, ...TYPESCRIPT, join(__dirname, 'textbook.ts')], list: textbookList },
-  /** Plain Fastify with the bytes of the hot page: the limit of that load. */
-  bare: { args: [...V8_FLAGS, ...TYPESCRIPT, join(__dirname, 'bare.ts')], list: handwrittenList },
   /** An earlier build of the service in `dist-previous`, on a database of its own, to measure the effect of a change. */
   previous: { args: [join(ROOT, 'dist-previous', 'main.js')], list: serviceList },
 } as const satisfies Readonly<Record<string, { args: readonly string[]; list: ListAddress }>>;
