@@ -42,26 +42,27 @@ export class Bans {
     this.banMs = rateLimitBanSeconds * SECOND_MS;
   }
 
-  /** Returns the end of the last known ban of a key; 0 without one. */
-  endOf(keyId: string): number {
-    return this.histories.get(keyId)?.bannedUntil ?? 0;
+  /** Returns the end of the ban of a key, and the time; undefined if the key is not banned. */
+  banOf(keyId: string): { readonly bannedUntil: number; readonly now: number } | undefined {
+    const now = this.clock.now();
+    const { bannedUntil = 0 } = this.histories.get(keyId) ?? {};
+    return bannedUntil > now ? { bannedUntil, now } : undefined;
   }
 
   /** Returns the strikes that count, and the end of the ban if the key is banned. */
   standing(keyId: string): Pick<Standing, 'strikes' | 'bannedUntil'> {
-    const now = this.clock.now();
-    const strikes = this.recentStrikes(keyId, now).length;
-    const bannedUntil = this.endOf(keyId);
-    return bannedUntil > now ? { strikes, bannedUntil } : { strikes };
+    const strikes = this.recentStrikes(keyId, this.clock.now()).length;
+    const ban = this.banOf(keyId);
+    return ban ? { strikes, bannedUntil: ban.bannedUntil } : { strikes };
   }
 
   /** Records the decision of a window on a request. A 429 is a strike, and the last strike begins a ban. */
   record(keyId: string, decision: Decision): Decision {
     if (this.banAfter === 0 || decision.verdict !== 'limited') return decision;
-    const now = this.clock.now();
-    const knownEnd = this.endOf(keyId);
+    const ban = this.banOf(keyId);
     // The request was under way when the ban began.
-    if (knownEnd > now) return { ...decision, verdict: 'banned', now, bannedUntil: knownEnd };
+    if (ban) return { ...decision, verdict: 'banned', ...ban };
+    const now = this.clock.now();
     const known = this.recentStrikes(keyId, now);
     if (now - (known.at(-1) ?? 0) < STRIKE_SPACING_MS) return decision;
     const strikes = [...known, now];
@@ -96,7 +97,7 @@ export class Bans {
       if (!isKept) this.histories.delete(keyId);
     }
     for (const { keyId, bannedUntil } of bans)
-      if (bannedUntil > now && this.endOf(keyId) < bannedUntil)
+      if (bannedUntil > now && (this.histories.get(keyId)?.bannedUntil ?? 0) < bannedUntil)
         this.histories.set(keyId, { strikes: [], bannedUntil });
   }
 

@@ -4,13 +4,12 @@ import { Clock } from '../platform/runtime/clock';
 import { CONFIG, type Config } from '../platform/config/config';
 import { MINUTE_MS } from '../platform/runtime/time';
 import { Bans } from './bans';
-import { Limits } from './limits';
 import { Persistence } from './persistence';
 import { RateLimitRepository } from './rate-limit.repository';
 import { RateLimitStore } from './rate-limit.store';
 import { RedisConnector } from './redis.client';
 import { RedisRateLimitStore } from './redis.store';
-import { RouteLimitGuard, UNLIMITED } from './route-limit.guard';
+import { NO_LIMIT, RouteLimitGuard } from './route-limit.guard';
 import { ThrottleGuard } from './throttle.guard';
 
 @Module({
@@ -21,7 +20,7 @@ import { ThrottleGuard } from './throttle.guard';
         storage: redisUrl
           ? new RedisRateLimitStore(clock, new RedisConnector(redisUrl), redisTimeoutMs)
           : new RateLimitStore(clock),
-        throttlers: [{ name: 'default', limit: UNLIMITED, ttl: MINUTE_MS }],
+        throttlers: [{ name: 'default', limit: NO_LIMIT, ttl: MINUTE_MS }],
         // The headers show the windows of the plan.
         setHeaders: false,
       }),
@@ -31,11 +30,10 @@ import { ThrottleGuard } from './throttle.guard';
     { provide: RateLimitStore, useExisting: ThrottlerStorage },
     Bans,
     Persistence,
-    Limits,
     RateLimitRepository,
     RouteLimitGuard,
     ThrottleGuard,
   ],
-  exports: [Bans, Limits, RateLimitStore, RouteLimitGuard, ThrottleGuard],
+  exports: [Bans, RateLimitStore, RouteLimitGuard, ThrottleGuard],
 })
 export class RateLimitModule {}

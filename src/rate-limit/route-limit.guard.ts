@@ -4,8 +4,8 @@ import type { FastifyRequest } from 'fastify';
 import { platformErrors, routeLimitMessage } from '../platform/errors/platform.errors';
 import { ownerOfRequest } from './throttle.guard';
 
-/** The limit of a route without `@Throttle`: a number that no function of a team returns. */
-export const UNLIMITED = Number.MAX_VALUE * 0.7531;
+/** The limit of a route without `@Throttle`. No team limits a route to 5e-324 requests. */
+export const NO_LIMIT = Number.MIN_VALUE;
 
 /**
  * Counts a request in the window that `@Throttle({ default: … })` adds to its route, for its account, or for its address
@@ -25,7 +25,7 @@ export class RouteLimitGuard extends ThrottlerGuard {
   }
 
   protected override async handleRequest(found: ThrottlerRequest): Promise<boolean> {
-    if (found.limit !== UNLIMITED) return super.handleRequest(found);
+    if (found.limit !== NO_LIMIT) return super.handleRequest(found);
     this.unlimited.add(requestOf(found.context).routeOptions.config);
     return true;
   }

@@ -10,7 +10,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CONFIG, type Config } from '../platform/config/config';
 import { clientAddress } from '../platform/routes/client-address';
 import { COUNTED, type Principal } from '../platform/routes/request-context';
-import { Limits } from './limits';
+import { Bans } from './bans';
 import { limitHeaders, tooManyRequests } from './rate-limit.headers';
 import { type Decision, type OwnerLimits, RateLimitStore, type Standing } from './rate-limit.store';
 
@@ -22,7 +22,7 @@ export class ThrottleGuard implements CanActivate {
 
   constructor(
     private readonly store: RateLimitStore,
-    private readonly limits: Limits,
+    private readonly bans: Bans,
     @Inject(CONFIG) { rateLimitAnonymousPerMinute }: Config,
   ) {
     this.anonymousLimits = { perMinute: rateLimitAnonymousPerMinute };
@@ -31,7 +31,28 @@ export class ThrottleGuard implements CanActivate {
   /** Decides synchronously without Redis. A public route is not counted. @throws ApiError 429 */
   canActivate(context: ExecutionContext): true | Promise<true> {
     const http = context.switchToHttp();
-    return this.count(http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    const { principal } = request;
+    const { public: isPublic, uncounted } = request.routeOptions.config;
+    if (isPublic) return true;
+    const owner = ownerOfRequest(request);
+    const limits = principal?.limits ?? this.anonymousLimits;
+    if (principal && uncounted) {
+      return Promise.resolve(this.store.look(owner, limits)).then((found) => {
+        request.standing = { ...found, ...this.bans.standing(principal.keyId) };
+        reply.headers(limitHeaders(found));
+        return true;
+      });
+    }
+    if (request.raw[COUNTED]) return true;
+    const ban = principal && this.bans.banOf(principal.keyId);
+    const decision: Decision | Promise<Decision> = ban
+      ? { verdict: 'banned', windows: this.store.peek(owner, limits), ...ban }
+      : this.store.take(owner, limits);
+    return decision instanceof Promise
+      ? decision.then((made) => this.apply(made, request, reply))
+      : this.apply(decision, request, reply);
   }
 
   /** Calls `listener` for each request of a key that the windows of its account have counted, with the time. */
@@ -45,39 +66,15 @@ export class ThrottleGuard implements CanActivate {
     return limitHeaders({ windows, now: this.store.now() });
   }
 
-  /** Counts a request in the windows of the plan, and sets its headers. */
-  private count(request: FastifyRequest, reply: FastifyReply): true | Promise<true> {
+  /** Applies a decision on a request: a 429 is a strike of its key. @throws ApiError 429 */
+  private apply(made: Decision, request: FastifyRequest, reply: FastifyReply): true {
     const { principal } = request;
-    const { public: isPublic, uncounted } = request.routeOptions.config;
-    if (isPublic) return true;
-    const owner = ownerOfRequest(request);
-    const limits = this.limitsOf(request);
-    if (principal && uncounted) {
-      return Promise.resolve(this.limits.look(owner, limits, principal.keyId)).then((found) => {
-        request.standing = found;
-        reply.headers(limitHeaders({ windows: found.windows, now: found.now }));
-        return true;
-      });
-    }
-    if (request.raw[COUNTED]) return true;
-    const decision = this.limits.take(owner, limits, principal?.keyId);
-    return decision instanceof Promise
-      ? decision.then((made) => this.apply(made, request, reply))
-      : this.apply(decision, request, reply);
-  }
-
-  /** Applies a decision on a request. @throws ApiError 429 */
-  private apply(decision: Decision, request: FastifyRequest, reply: FastifyReply): true {
-    const { principal } = request;
+    const decision = principal ? this.bans.record(principal.keyId, made) : made;
     if (principal && decision.verdict === 'admitted') this.notifyAdmitted(principal, decision.now);
     request.rateLimit = decision;
     reply.headers(limitHeaders(decision));
     if (decision.verdict !== 'admitted') throw tooManyRequests(decision);
     return true;
-  }
-
-  private limitsOf({ principal }: FastifyRequest): OwnerLimits {
-    return principal ? principal.limits : this.anonymousLimits;
   }
 }
 

@@ -1,7 +1,9 @@
+import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host';
 import * as fc from 'fast-check';
+import type { FastifyRequest } from 'fastify';
 import { PLANS } from '../../src/accounts';
 import { readConfig } from '../../src/platform/config/config';
-import { Limits, RateLimitStore } from '../../src/rate-limit';
+import { RateLimitStore, ThrottleGuard } from '../../src/rate-limit';
 import { Bans } from '../../src/rate-limit/bans';
 import { tooManyRequests } from '../../src/rate-limit/rate-limit.headers';
 import type { RateLimitRepository } from '../../src/rate-limit/rate-limit.repository';
@@ -13,21 +15,30 @@ class KeyAlone {
   private readonly clock = new TestClock();
   private readonly begin = this.clock.now();
   private readonly bans: Bans;
-  private readonly limits: Limits;
+  private readonly guard: ThrottleGuard;
 
   constructor(
     private readonly plan: OwnerLimits,
     environment: Record<string, string> = {},
   ) {
-    this.bans = new Bans({} as RateLimitRepository, this.clock, readConfig(environment));
-    this.limits = new Limits(new RateLimitStore(this.clock), this.bans, this.clock);
+    const config = readConfig(environment);
+    this.bans = new Bans({} as RateLimitRepository, this.clock, config);
+    this.guard = new ThrottleGuard(new RateLimitStore(this.clock), this.bans, config);
   }
 
   /** @param ms the time since the beginning */
   sendAt(ms: number): Decision {
     this.clock.advance({ seconds: (this.begin + ms - this.clock.now()) / 1_000 });
-    // Without Redis the decision is synchronous.
-    return this.limits.take('account', this.plan, 'key') as Decision;
+    const principal = { accountId: 1, keyId: 'key', limits: this.plan };
+    const request = { principal, routeOptions: { config: {} }, raw: {} } as unknown as FastifyRequest;
+    const reply = { headers: () => undefined };
+    try {
+      // Without Redis the decision is synchronous.
+      void this.guard.canActivate(new ExecutionContextHost([request, reply]));
+    } catch {
+      // The 429 of the decision.
+    }
+    return request.rateLimit!;
   }
 
   standing = () => ({ ...this.bans.standing('key'), banAfter: this.bans.banAfter });
