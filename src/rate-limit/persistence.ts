@@ -54,17 +54,20 @@ export class Persistence extends PeriodicWork {
     this.runs += 1;
     const isRound = this.runs % RUNS_PER_ROUND === 0 && !this.isStopping;
     if (isRound) this.store.sweep();
-    const changes = this.store.takeChanges();
+    const { unsaved } = this.store;
+    const owners = [...unsaved];
+    unsaved.clear();
     try {
+      const counters = owners.map((owner) => ({ owner, ...this.store.known(owner) }));
       // Those that this instance counts while it has no Redis: a restart must not forget them.
-      if (!this.store.isShared) await this.repository.saveCounters(changes);
+      if (!this.store.isShared) await this.repository.saveCounters(counters);
       await this.bans.save();
       await this.bans.read();
       if (!isRound) return;
       await this.repository.register(this.instanceId);
       await this.repository.sweep(this.clock.now());
     } catch (error) {
-      this.store.giveBack(changes);
+      for (const owner of owners) unsaved.add(owner);
       throw error;
     }
   }

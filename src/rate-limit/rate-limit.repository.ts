@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Sql } from '../platform/database/sql';
-import type { Counters } from './rate-limit.store';
+import type { OwnerCounters } from './rate-limit.store';
 
 const BATCH_SIZE = 5_000;
 
@@ -50,14 +50,13 @@ export class RateLimitRepository {
   constructor(private readonly sql: Sql) {}
 
   /** Returns the counters with at least one window that has not ended. */
-  loadCounters(now: number): Promise<(Counters & { readonly owner: string })[]> {
+  loadCounters(now: number): Promise<OwnerCounters[]> {
     return this.sql.rows(LOAD, [new Date(now)]);
   }
 
   /** Saves in batches, which do not block the event loop, and in the order of the owners, which prevents deadlocks. */
-  async saveCounters(changes: ReadonlyMap<string, Counters>): Promise<void> {
-    const rows = [...changes].map(([owner, counters]) => ({ owner, ...counters }));
-    rows.sort((one, other) => (one.owner < other.owner ? -1 : 1));
+  async saveCounters(counters: readonly OwnerCounters[]): Promise<void> {
+    const rows = counters.toSorted((one, other) => (one.owner < other.owner ? -1 : 1));
     for (let at = 0; at < rows.length; at += BATCH_SIZE)
       await this.sql.rows(SAVE, [JSON.stringify(rows.slice(at, at + BATCH_SIZE))]);
   }

@@ -29,6 +29,10 @@ export interface Counters {
   readonly day: Counter;
 }
 
+export interface OwnerCounters extends Counters {
+  readonly owner: string;
+}
+
 /** The decision of Redis on a request, and the windows after it. */
 interface Report extends Counters {
   readonly isAdmitted: boolean;
@@ -53,7 +57,8 @@ const NO_COUNTERS: Counters = { minute: NO_COUNTER, day: NO_COUNTER };
 export class RateLimitStore implements ThrottlerStorage {
   /** Has an entry for each owner with a window that has not ended. */
   private readonly counters = new Map<string, Counters>();
-  private changed = new Map<string, Counters>();
+  /** The owners that this process has counted since their counters were saved. */
+  readonly unsaved = new Set<string>();
 
   constructor(protected readonly clock: Clock) {}
 
@@ -76,7 +81,7 @@ export class RateLimitStore implements ThrottlerStorage {
     const now = this.now();
     const known = countersAt(now, this.known(owner), limits);
     const decision = this.merge(owner, limits, { isAdmitted: true, now, ...known }, true);
-    if (decision.verdict === 'admitted') this.changed.set(owner, this.known(owner));
+    if (decision.verdict === 'admitted') this.unsaved.add(owner);
     return decision;
   }
 
@@ -107,20 +112,8 @@ export class RateLimitStore implements ThrottlerStorage {
     return windowsOf(countersAt(this.now(), this.known(owner), limits), limits);
   }
 
-  /** Returns the counters that changed since the last call. If they cannot be saved, `giveBack` returns them. */
-  takeChanges(): ReadonlyMap<string, Counters> {
-    const { changed } = this;
-    this.changed = new Map();
-    return changed;
-  }
-
-  /** Marks counters as unsaved. */
-  giveBack(changes: ReadonlyMap<string, Counters>): void {
-    this.changed = new Map([...changes, ...this.changed]);
-  }
-
   /** Loads the counters that an earlier process saved. */
-  load(counters: readonly (Counters & { readonly owner: string })[]): void {
+  load(counters: readonly OwnerCounters[]): void {
     for (const { owner, minute, day } of counters) this.counters.set(owner, { minute, day });
   }
 
@@ -134,7 +127,7 @@ export class RateLimitStore implements ThrottlerStorage {
   }
 
   /** Returns the windows of an owner that this process knows, ended ones included. */
-  protected known(owner: string): Counters {
+  known(owner: string): Counters {
     return this.counters.get(owner) ?? NO_COUNTERS;
   }
 
