@@ -7,7 +7,7 @@ import { Bans } from './bans';
 import { Persistence } from './persistence';
 import { RateLimitRepository } from './rate-limit.repository';
 import { RateLimitStore } from './rate-limit.store';
-import { RedisConnector } from './redis.client';
+import { createRedisClient } from './redis.client';
 import { RedisRateLimitStore } from './redis.store';
 import { NO_LIMIT, RouteLimitGuard } from './route-limit.guard';
 import { ThrottleGuard } from './throttle.guard';
@@ -16,9 +16,9 @@ import { ThrottleGuard } from './throttle.guard';
   imports: [
     ThrottlerModule.forRootAsync({
       inject: [CONFIG, Clock],
-      useFactory: ({ redisUrl, redisTimeoutMs }: Config, clock: Clock) => ({
+      useFactory: async ({ redisUrl, redisTimeoutMs }: Config, clock: Clock) => ({
         storage: redisUrl
-          ? new RedisRateLimitStore(clock, new RedisConnector(redisUrl), redisTimeoutMs)
+          ? new RedisRateLimitStore(clock, await createRedisClient(redisUrl), redisTimeoutMs)
           : new RateLimitStore(clock),
         throttlers: [{ name: 'default', limit: NO_LIMIT, ttl: MINUTE_MS }],
         // The headers show the windows of the plan.

@@ -34,7 +34,7 @@ export interface OwnerCounters extends Counters {
 }
 
 /** The decision of Redis on a request, and the windows after it. */
-interface Report extends Counters {
+export interface Report extends Counters {
   readonly isAdmitted: boolean;
   readonly now: number;
 }

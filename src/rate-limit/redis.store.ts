@@ -1,47 +1,27 @@
-import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { once } from 'node:events';
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
-import { MINUTE_MS } from '../platform/runtime/time';
-import { type Decision, type Look, type OwnerLimits, RateLimitStore } from './rate-limit.store';
-import { type RedisClient, type RedisConnector, withTimeout } from './redis.client';
-
-const SCRIPT = readFileSync(join(__dirname, 'take.lua'), 'utf8');
-const SHA = createHash('sha1').update(SCRIPT).digest('hex');
-/** The script writes nothing if a window is full, so a try also writes. A Redis that is full or read-only rejects it. */
-const WRITE = "redis.call('HSET', KEYS[1], 'used', 0) return redis.call('PEXPIRE', KEYS[1], 1)";
-
-/** The message of an error that Redis replies, such as `NOPERM …`. */
-const REPLY = /^[A-Z]+ /;
-
-/** The message, instead of NOAUTH, for a command as long as the script's. */
-const NO_PASSWORD = /unauthenticated (multi)?bulk/;
-
-/** Pause after a failure, in which this instance counts locally. */
-const RETRY_MS = 200;
+import { type Decision, type Look, type OwnerLimits, RateLimitStore, tightest } from './rate-limit.store';
+import { CONNECT_LIMIT_MS, type RedisClient, RETRY_MS, withTimeout } from './redis.client';
 
 /**
  * The windows of all instances that share a Redis. One call of a script decides on a request.
  *
- * The first failure of any kind replaces the connection. The instance then counts locally, from its last known counters,
- * until one request has tried the new connection: a Redis that is full, loading or read-only accepts connections, too.
- * See decision 10.
+ * A request that Redis rejects, or responds to late, closes the connection. Until the next one is ready, the instance counts
+ * locally, from its last known counters. See decision 10.
  */
 export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger('RateLimit');
-  private client: RedisClient | undefined;
+  /** From a failure until Redis admits a request. One that is full or read-only connects, too, and responds to `PING`. */
   private hasFailed = false;
-  private isTrying = false;
   private retryTimer: NodeJS.Timeout | undefined;
-  private isClosed = false;
   /** The clock of Redis compared with that of this machine. */
   private aheadMs = 0;
 
   /** @param timeoutMs longest wait for a response */
   constructor(
     clock: Clock,
-    private readonly connector: Pick<RedisConnector, 'connect'>,
+    private readonly client: RedisClient,
     private readonly timeoutMs: number,
   ) {
     super(clock);
@@ -53,107 +33,92 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
   }
 
   override get isShared(): boolean {
-    return this.client !== undefined && !this.hasFailed;
+    return this.client.isReady && !this.hasFailed;
   }
 
-  onModuleInit(): Promise<void> {
-    return this.connect();
+  /** Waits for the first attempt to connect. */
+  async onModuleInit(): Promise<void> {
+    const { client } = this;
+    client.on('connect', () => this.limitLogin());
+    client.on('error', (error) => {
+      // Otherwise Redis rejected a ping, which tells nothing about a request, or this store has closed the connection.
+      if (client.isOpen && !client.isReady) this.report(error);
+    });
+    this.connect();
+    await this.attempt();
   }
 
   /** Runs after the last response. */
   onApplicationShutdown(): void {
-    this.isClosed = true;
     clearTimeout(this.retryTimer);
-    this.client?.destroy();
+    this.client.destroy();
   }
 
   override take(owner: string, limits: OwnerLimits): Decision | Promise<Decision> {
-    const { client } = this;
-    if (!client || this.isTrying) return super.take(owner, limits);
+    const isFull = tightest(this.peek(owner, limits)).remaining === 0;
+    // Redis would also reject the request, unless it lost its data.
+    if (isFull || !this.client.isReady) return super.take(owner, limits);
     // A slow Redis may still count the request. Counting twice is better than not at all.
-    return this.ask(client, owner, limits, true).catch(() => super.take(owner, limits));
+    return this.ask(owner, limits, 'take').catch(() => super.take(owner, limits));
   }
 
   override look(owner: string, limits: OwnerLimits): Look | Promise<Look> {
-    const { client } = this;
-    if (!client || this.hasFailed) return super.look(owner, limits);
-    return this.ask(client, owner, limits, false).catch(() => super.look(owner, limits));
+    if (!this.client.isReady) return super.look(owner, limits);
+    return this.ask(owner, limits, 'look').catch(() => super.look(owner, limits));
   }
 
-  /** Runs the script. After a failure, this is the one request that tries. */
-  private async ask(client: RedisClient, owner: string, limits: OwnerLimits, isTaking: boolean) {
-    const isTry = (this.isTrying = this.hasFailed);
+  private async ask(owner: string, limits: OwnerLimits, action: 'take' | 'look'): Promise<Decision> {
+    const { client, clock } = this;
+    // Redis tells all instances the time, unless the clock is a replacement.
+    const now = clock instanceof SystemClock ? '' : clock.now();
+    const isTaking = action === 'take';
     try {
-      const asked = this.run(client, owner, limits, isTaking);
-      const written = isTry && client.eval(WRITE, { keys: [keyOf('none', 'try')], arguments: [] });
-      const [report] = await withTimeout(this.timeoutMs, Promise.all([asked, written]));
-      this.aheadMs = report.now - this.clock.now();
-      if (isTry && this.client === client) {
+      const report = await withTimeout(this.timeoutMs, client.take(owner, limits, now, action));
+      this.aheadMs = report.now - clock.now();
+      if (this.hasFailed && isTaking && report.isAdmitted) {
         this.hasFailed = false;
         this.logger.warn('Redis is available again. The instances share their counters again.');
       }
       return this.merge(owner, limits, report, isTaking);
     } catch (error) {
       // Other requests that were under way fail with the same connection.
-      if (this.client === client) this.fail(error);
+      if (client.isReady) this.replaceConnection(error);
       throw error;
-    } finally {
-      if (isTry) this.isTrying = false;
     }
   }
 
-  private async run(client: RedisClient, owner: string, limits: OwnerLimits, isTaking: boolean) {
-    const { perMinute, perDay, windowMs = MINUTE_MS } = limits;
-    // Redis tells all instances the time, unless the clock is a replacement.
-    const now = this.clock instanceof SystemClock ? '' : this.clock.now();
-    const { minute, day } = this.known(owner);
-    const asked = [now, perMinute, windowMs, perDay ?? '', isTaking ? 'take' : 'look'];
-    const known = [minute.used, minute.endsAt, day.used, day.endsAt];
-    const keys = [keyOf(owner, 'minute'), keyOf(owner, 'day')];
-    const input = { keys, arguments: [...asked, ...known].map(String) };
-    const reply = await client.evalSha(SHA, input).catch((error: unknown) => {
-      if (!messageOf(error).startsWith('NOSCRIPT')) throw error;
-      // Redis remembers the script from now on.
-      return client.eval(SCRIPT, input);
-    });
-    const numbers = Array.isArray(reply) ? reply.map(Number) : [];
-    const [admitted, at = 0, used = 0, endsAt = 0, dayUsed = 0, dayEndsAt = 0] = numbers;
-    const reported = { minute: { used, endsAt }, day: { used: dayUsed, endsAt: dayEndsAt } };
-    return { isAdmitted: admitted === 1, now: at, ...reported };
+  /** The library connects until it succeeds, and reports each failure as an event. */
+  private connect(): void {
+    this.client.connect().catch(() => undefined);
   }
 
-  private async connect(): Promise<void> {
-    try {
-      const client = await this.connector.connect();
-      // An error that Redis replies to a ping tells nothing about a request.
-      client.on('error', (error) => this.client === client && !REPLY.test(error.message) && this.fail(error));
-      if (this.isClosed) client.destroy();
-      else this.client = client;
-    } catch (error) {
-      this.fail(error);
-    }
+  /** Resolves when the attempt under way has succeeded or failed. */
+  private attempt(): Promise<unknown> {
+    const { client } = this;
+    return Promise.race([once(client, 'ready'), once(client, 'end')]).catch(() => undefined);
   }
 
-  /** Replaces the connection. The next one may reach another server, such as a new master. */
-  private fail(error: unknown): void {
-    if (this.isClosed) return;
-    if (!this.hasFailed)
-      this.logger.warn(
-        `Redis is unavailable (${messageOf(error)}). This instance now enforces limits locally, starting from its last known counters.`,
-      );
+  /** A frozen Redis accepts the connection, but does not respond to the login. */
+  private limitLogin(): void {
+    const { client } = this;
+    // The library does not end an attempt under way when the client is closed.
+    if (!client.isOpen) client.destroy();
+    else withTimeout(CONNECT_LIMIT_MS, this.attempt()).catch((error) => this.replaceConnection(error));
+  }
+
+  /** The next connection may reach another server, such as a new master. */
+  private replaceConnection(error: unknown): void {
+    this.report(error);
+    this.client.destroy();
+    this.retryTimer = setTimeout(() => this.connect(), RETRY_MS);
+  }
+
+  private report(error: unknown): void {
+    if (this.hasFailed) return;
     this.hasFailed = true;
-    this.client?.destroy();
-    this.client = undefined;
-    this.retryTimer = setTimeout(() => void this.connect(), RETRY_MS).unref();
+    const reason = error instanceof Error ? error.message : String(error);
+    this.logger.warn(
+      `Redis is unavailable (${reason}). This instance now enforces limits locally, starting from its last known counters.`,
+    );
   }
-}
-
-/** The version before, which may share the Redis, has the same keys. */
-function keyOf(owner: string, name: string): string {
-  return `animal-store:{${owner}}:${name}`;
-}
-
-function messageOf(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return NO_PASSWORD.test(message) ? 'NOAUTH: put its password into REDIS_URL' : message;
 }

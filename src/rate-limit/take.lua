@@ -2,8 +2,7 @@
 --
 -- KEYS  the minute and the day of the owner
 -- ARGV  the time in ms, or '' for the time of Redis; requests in the minute; its length in ms; requests in the day, or ''
---       for no limit; 'take', or 'look' to count nothing; both windows as the instance knows them: the requests counted,
---       and the end
+--       for no limit; 'take', or 'look' to count nothing
 -- Returns 1 if the request is admitted, the time, and both windows: the requests counted, and the end.
 
 local time = redis.call('TIME')
@@ -17,25 +16,18 @@ local function write(key, used, endsAt)
   return endsAt
 end
 
-local function window(key, newEnd, knownUsed, knownEnd)
-  local stored = redis.pcall('HMGET', key, 'used', 'endsAt')
-  if stored.err then
-    -- The value has another type. Any other error is raised below.
-    redis.call('DEL', key)
-    stored = redis.call('HMGET', key, 'used', 'endsAt')
-  end
+local function window(key, newEnd)
+  local stored = redis.call('HMGET', key, 'used', 'endsAt')
   local used, endsAt = tonumber(stored[1]) or 0, tonumber(stored[2]) or 0
   if endsAt <= now then used, endsAt = 0, newEnd end
-  -- Redis lost its data, or was unavailable while the instance counted.
-  if knownUsed > used and knownEnd > now then used, endsAt = knownUsed, knownEnd end
   -- A clock that was set back must not make a window longer than a new one, also if it is full.
   if endsAt > newEnd then endsAt = write(key, used, newEnd) end
   return used, endsAt
 end
 
-local used, endsAt = window(KEYS[1], now + windowMs, tonumber(ARGV[6]), tonumber(ARGV[7]))
+local used, endsAt = window(KEYS[1], now + windowMs)
 local midnight = (math.floor(now / dayMs) + 1) * dayMs
-local dayUsed, dayEndsAt = window(KEYS[2], midnight, tonumber(ARGV[8]), tonumber(ARGV[9]))
+local dayUsed, dayEndsAt = window(KEYS[2], midnight)
 local isAdmitted = used < perMinute and (not perDay or dayUsed < perDay)
 if isAdmitted and ARGV[5] == 'take' then
   used = used + 1
