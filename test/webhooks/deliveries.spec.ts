@@ -235,7 +235,6 @@ describe('deliveries of a webhook', () => {
     const { app, receiver } = shop;
     const other = await startReceiver();
     const { path } = await shop.create();
-    await addPets(app, 'a');
     jest.spyOn(EventsRepository.prototype, 'read').mockImplementationOnce(async function (
       this: EventsRepository,
       ...parameters
@@ -243,6 +242,8 @@ describe('deliveries of a webhook', () => {
       await shop.update(path, { url: other.url });
       return this.read(...parameters);
     });
+    // From now on a delivery may begin at any time.
+    await addPets(app, 'a');
     await app.runDueWork();
     await other.close();
     expect([receiver.connections(), other.seen()]).toEqual([0, ['a']]);
