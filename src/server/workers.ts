@@ -1,5 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
-import { on, once } from 'node:events';
+import { on } from 'node:events';
 import { Logger } from '@nestjs/common';
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import { WORKER_VARIABLE } from '../platform/config/config';
@@ -74,7 +74,8 @@ export class Workers {
   async stop(): Promise<void> {
     this.isRunning = false;
     const workers = [...this.workers];
-    const ends = workers.map((worker) => once(worker, 'exit'));
+    // `once` of node:events would reject for an error of the channel, such as a message to a worker that has ended.
+    const ends = workers.map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
     const kill = (signal: NodeJS.Signals): void => workers.forEach((worker) => worker.process.kill(signal));
     const timer = setTimeout(kill, STOP_LIMIT_MS, 'SIGKILL');
     kill('SIGTERM');
