@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { OutcomeUnknownError } from '../platform/database/database-errors';
-import { COUNTED } from '../platform/routes/request-context';
 import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { DAY_MS, dateOf, SECOND_MS } from '../platform/runtime/time';
@@ -60,9 +59,9 @@ export class UsageRecorder extends PeriodicWork {
     this.removedOn = today;
   }
 
-  /** Counts a response of a request that the plan limits. A tool's request is a part of one that was counted. */
-  private countFailure({ principal, rateLimit, raw }: FastifyRequest, { statusCode }: FastifyReply): void {
-    if (!principal || !rateLimit || raw[COUNTED]) return;
+  /** Counts a response of a request that the plan limits. A tool's request is a part of one that was, and has no decision. */
+  private countFailure({ principal, rateLimit }: FastifyRequest, { statusCode }: FastifyReply): void {
+    if (!principal || !rateLimit) return;
     const kind = statusCode === 429 ? 'rejected' : statusCode < 500 ? 'failed' : 'errors';
     this.dayOf(principal.accountId, principal.keyId, rateLimit.now)[kind] += 1;
   }
