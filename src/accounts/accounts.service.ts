@@ -73,7 +73,8 @@ export class AccountsService {
    */
   async findOrCreate(name: string, choice: PlanChoice = FREE): Promise<AccountEntity> {
     if (!isAccountName(name)) throw new UserError(`The name of an account must be ${ACCOUNT_NAME_RULE}.`);
-    return (await this.repository.findOrCreate(name, choice, this.accounts.manager)).account;
+    const { manager } = this.accounts;
+    return (await this.repository.findOrCreate(name.normalize(), choice, manager)).account;
   }
 
   /** Creates an account without a key. @throws ApiError if it exists */
