@@ -118,7 +118,7 @@ describe('two instances on a PostgreSQL with fsync on', () => {
     const reader = new FeedReader(url, key);
     const read = async () => {
       await settle(server.url());
-      return (await reader.readAll()).map(({ data }) => data.name!);
+      return (await reader.readAll()).map(({ data }) => (data as { name?: string }).name!);
     };
     const create = (name: string) =>
       until(async () => {

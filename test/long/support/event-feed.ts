@@ -9,9 +9,10 @@ const FIRST = '/v1/events';
 const RETRY_AFTER_MS = 50;
 const MAX_PAGE = 100;
 
-interface FeedEvent {
+export interface FeedEvent {
   readonly id: number;
-  readonly data: { readonly name?: string };
+  readonly type: string;
+  readonly data: { readonly id: number; readonly status: string };
 }
 
 /** A reader of the feed that continues after its last page, also after failures. */
@@ -62,6 +63,63 @@ export class FeedReader {
 /** Handles a lost connection. @throws the error if it is one of the response */
 export function lostConnection(error: NodeJS.ErrnoException): undefined {
   if (error.code === undefined) throw error;
+}
+
+/** The tables as the events of the feed leave them. */
+export class RebuiltTables {
+  /** Both tables in one map: `pet 7`, `order 7`. */
+  private readonly rows = new Map<string, FeedEvent['data']>();
+  private lastId = 0;
+
+  /** @throws Error if an event does not follow from those before it, or changes nothing */
+  apply(events: readonly FeedEvent[]): void {
+    for (const event of events) {
+      const { id, type, data } = event;
+      const [kind = '', what = ''] = type.split('.');
+      const name = `${kind} ${data.id}`;
+      const before = this.rows.get(name);
+      const isNew = what === 'created' || what === 'placed';
+      const isSame = JSON.stringify(before) === JSON.stringify(data);
+      const isExplained = isNew === (before === undefined) && isSame === (what === 'deleted');
+      const isNamed = kind === 'pet' || what === data.status;
+      if (!isExplained || !isNamed || id <= this.lastId)
+        throw new Error(`${JSON.stringify(event)} does not follow from ${JSON.stringify(before)}`);
+      this.lastId = id;
+      if (what === 'deleted') this.rows.delete(name);
+      else this.rows.set(name, data);
+    }
+  }
+
+  get lines(): readonly string[] {
+    return linesOf(this.rows);
+  }
+}
+
+/** Reads both tables in the form of `RebuiltTables`. */
+export async function tablesOf(url: string): Promise<readonly string[]> {
+  const pets = await query(url, 'SELECT * FROM pets');
+  const orders = await query(
+    url,
+    'SELECT name AS account, store_orders.* FROM store_orders JOIN accounts ON accounts.id = account_id',
+  );
+  const named = (kind: string, rows: readonly Record<string, unknown>[]) =>
+    rows.map((row) => [`${kind} ${String(row['id'])}`, membersOf(row)] as const);
+  return linesOf([...named('pet', pets), ...named('order', orders)]);
+}
+
+/** Returns the members of a response for a row: its columns but `account_id`, with the names and forms of JSON. */
+function membersOf({ account_id: _accountId, ...row }: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(row).map(([column, value]) => [
+      column.replaceAll(/_(.)/g, (_text, letter: string) => letter.toUpperCase()),
+      /(^|_)id$/.test(column) ? Number(value) : value,
+    ]),
+  );
+}
+
+function linesOf(rows: Iterable<readonly [name: string, data: object]>): readonly string[] {
+  const sorted = (data: object) => Object.entries(data).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return [...rows].map(([name, data]) => `${name} ${JSON.stringify(sorted(data))}`).toSorted();
 }
 
 /** Waits until no transaction can still write an event before the newest one. */
