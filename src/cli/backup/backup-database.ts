@@ -81,8 +81,8 @@ const SIZE = 'SELECT sum(pg_table_size(name::regclass))::float8 AS bytes FROM un
  * Locks tables, then takes the snapshot: a migration that rewrites one of them would leave it empty in an older snapshot.
  * Neither SET nor LOCK takes one.
  */
-const begin = (tables: BackupHeader['tables']) => `
-  BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
+const begin = (tables: BackupHeader['tables']) => `BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY;
+  SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0;
   LOCK TABLE ${namesOf(tables)} IN ACCESS SHARE MODE; ${WITHOUT_TIMEOUTS}`;
 
 const namesOf = (tables: BackupHeader['tables']) => tables.map(({ table }) => table).join(', ');
