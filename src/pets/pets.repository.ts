@@ -23,7 +23,8 @@ const read = ([id, name, categoryId, status]: [bigint, string, bigint, PetStatus
  * The words of a name, as the index of the migrations has them, and those of a text that a name must have: the last one may
  * be a beginning, unless it is one character.
  */
-const NAME_WORDS = `array_to_tsvector(string_to_array(pet_words(name), ' '))`;
+const NAME_WORDS = `array_to_tsvector(string_to_array(
+  CASE WHEN name COLLATE "C" ~ '^[A-Za-z0-9]+( [A-Za-z0-9]+)*$' THEN lower(name COLLATE "C") ELSE pet_words(name) END, ' '))`;
 const wordsOf = (text: string) =>
   String.raw`regexp_replace('''' || replace(nullif(pet_words(${text}), ''), ' ', ''' & ''') || ''':*', '''(.)'':\*$', '''\1''')::tsquery`;
 
