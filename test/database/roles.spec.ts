@@ -24,6 +24,7 @@ const OTHERS_SET = {
   client_encoding: 'LATIN1',
   synchronous_commit: 'off',
   idle_session_timeout: '5000',
+  jit: 'on',
   default_transaction_isolation: 'serializable',
   'animal_store.events': 'off',
 };
@@ -131,6 +132,7 @@ describe('a session has the settings of the service', () => {
     for (const [name, value] of Object.entries({
       synchronous_commit: 'on',
       idle_session_timeout: '0',
+      jit: 'off',
       'animal_store.events': 'on',
     }))
       expect([name, await shown(name)]).toEqual([name, [value]]);

@@ -42,6 +42,8 @@ const SESSION_SETTINGS = {
   lock_timeout: '2000',
   idle_in_transaction_session_timeout: '10000',
   idle_session_timeout: '0',
+  // To compile a statement takes longer than to run it: the costs of `pet_words` make the planner do so.
+  jit: 'off',
 };
 
 /** Selects what a session lacks. A cluster may wait for more copies of a commit. @param present SQL of a value now */
