@@ -36,11 +36,14 @@ export class SwaggerUi {
     const request = this.page.waitForRequest(/[/]v1[/]/);
     await block.locator('button.execute').click();
     const sent = await request;
+    const received = String((await sent.response())?.status());
     const live = block.locator('.live-responses-table tbody .response');
-    await live.waitFor();
+    const status = live.locator('.response-col_status');
+    // The page shows the response before until it has drawn this one.
+    await status.filter({ hasText: received }).waitFor();
     return {
       sent,
-      status: (await live.locator('.response-col_status').innerText()).trim(),
+      status: (await status.innerText()).trim(),
       body: await live.locator('.highlight-code pre.microlight').innerText(),
       curl: await block.locator('.curl-command pre').innerText(),
       url: await block.locator('.request-url pre').innerText(),
