@@ -73,8 +73,7 @@ export class AccountsService {
    */
   async findOrCreate(name: string, choice: PlanChoice = FREE): Promise<AccountEntity> {
     if (!isAccountName(name)) throw new UserError(`The name of an account must be ${ACCOUNT_NAME_RULE}.`);
-    const { manager } = this.accounts;
-    return (await this.repository.findOrCreate(name.normalize(), choice, manager)).account;
+    return (await this.repository.findOrCreate(name, choice, this.accounts.manager)).account;
   }
 
   /** Creates an account without a key. @throws ApiError if it exists */
