@@ -4,8 +4,8 @@ import type { FastifyRequest } from 'fastify';
 import { platformErrors, routeLimitMessage } from '../platform/errors/platform.errors';
 import { ownerOfRequest } from './throttle.guard';
 
-/** The limit of a route without `@Throttle`. No team limits a route to 5e-324 requests. */
-export const NO_LIMIT = Number.MIN_VALUE;
+/** The limit of a route without `@Throttle`. The library's own guard, which a team may use too, must not reject for it. */
+export const NO_LIMIT = Number.MAX_VALUE;
 
 /**
  * Counts a request in the window that `@Throttle({ default: … })` adds to its route, for its account, or for its address

@@ -144,6 +144,8 @@ describe('@Throttle on a route', () => {
       expect(statuses([...guarded, await train('guarded', {}, other)])).toEqual([200, 200, 429]);
       app.clock.advance({ seconds: 60 });
       expect((await train('guarded', {}, other)).status).toBe(200);
+      // A route without a limit has none in this guard, either.
+      expect(statuses(await times(3, () => get('slots/guarded')))).toEqual([200, 200, 200]);
     });
   });
 

@@ -28,6 +28,10 @@ class SlotsController {
   @Route('')
   list() {}
 
+  @Route('guarded')
+  @UseGuards(ThrottlerGuard)
+  guarded() {}
+
   @Route('search', { default: { limit: 2, ttl: 1_500 } })
   search() {}
 
