@@ -27,14 +27,19 @@ export interface Dates {
 /** Null for a key of a team's authenticator, whose id may be any text. */
 const UUID = "CASE WHEN key_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN key_id::uuid END";
 
-/** In one order, which prevents deadlocks of instances. The row of a key changes once a minute. */
+/**
+ * In one order, which prevents deadlocks of instances. The row of a key changes once a minute; one that another transaction
+ * has locked is left for the next time, because the counts must not wait.
+ */
 const ADD = `
   WITH last AS (
     SELECT ${UUID} AS used_id, date_trunc('minute', to_timestamp(max(used_at) / 1000)) AS minute
     FROM unnest($3::text[], $8::float8[]) AS used (key_id, used_at) GROUP BY 1
   ), noted AS (
-    UPDATE api_keys SET last_used_at = minute FROM last
-    WHERE id = used_id AND (last_used_at IS NULL OR last_used_at < minute)
+    UPDATE api_keys SET last_used_at = minute FROM (
+      SELECT id, minute FROM api_keys JOIN last ON id = used_id
+      WHERE last_used_at IS NULL OR last_used_at < minute FOR NO KEY UPDATE OF api_keys SKIP LOCKED
+    ) AS free WHERE api_keys.id = free.id
   )
   INSERT INTO key_usage (account_id, date, key_id, ${COUNTS.join(', ')})
   SELECT * FROM unnest($1::bigint[], $2::date[], $3::text[], $4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[])
