@@ -161,9 +161,12 @@ export function serveMetrics(
     process.on('message', (message) => void (message === METRICS && respond()));
     return;
   }
+  // It serves no request, so it does not see that Redis is back.
+  const readOfPrimary = async () =>
+    (await read()).filter(({ name }) => name !== `${PREFIX}rate_limit_shared`);
   const server = createServer({ forceCloseConnections: true });
   server.get('/metrics', async (_request, reply) => {
-    const registry = workers ? await workers.metrics(await read()) : Registry.merge(registries);
+    const registry = workers ? await workers.metrics(await readOfPrimary()) : Registry.merge(registries);
     reply.type(registry.contentType);
     return registry.metrics();
   });
