@@ -135,9 +135,8 @@ export async function brokenPromises(store: TestStore): Promise<string[]> {
   // A page of two then has a next one.
   for (const operation of [...creations, ...creations, ...creations]) await api.create(operation);
   // Later ones send more requests, and change or remove more.
-  for (const check of [...Object.values(PROMISES), checkValues]) {
+  for (const check of [...Object.values(PROMISES), checkValues])
     for (const operation of operations) await check(api, operation);
-  }
   for (const operation of operations.filter((each) => !api.succeeded.has(each))) {
     api.note(operation, 'was not checked, because it never succeeds. Give examples that a new store accepts');
   }

@@ -3,12 +3,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { Client } from 'pg';
 import { ApiKeysService, type Plan, type PlanChoice } from '../accounts';
 import { createStore } from '../app/store';
 import { buildService, type GivenConfig } from '../app/build';
 import { startEmbedded } from '../embedded-postgres';
 import { readConfig } from '../platform/config/config';
-import { openConnection } from '../platform/database/data-source';
 import type { ExtensionModule } from '../platform/extension/extension';
 import { Clock } from '../platform/runtime/clock';
 import { runDueWork } from '../platform/runtime/periodic-work';
@@ -132,7 +132,8 @@ async function startServer(closing: (() => Promise<unknown>)[]): Promise<() => P
   closing.push(() => rm(dataDir, { recursive: true, force: true }));
   const server = await startEmbedded({ dataDir, durable: false });
   closing.push(() => server.stop());
-  const client = await openConnection(server.url());
+  const client = new Client({ connectionString: server.url() });
+  await client.connect();
   closing.push(() => client.end());
   return async () => {
     const name = `test_${randomUUID().replaceAll('-', '')}`;
