@@ -61,6 +61,7 @@ export class PetFile {
     readonly path: string,
     private readonly format: PetFormat,
     private readonly onProgress: (share: number) => void,
+    private readonly isDryRun = false,
   ) {}
 
   /** Reads the file once. @throws UserError if it is not such a file */
@@ -105,7 +106,13 @@ export class PetFile {
 
   private async *csvLines(): AsyncGenerator<Line> {
     const text = this.text();
-    const { value: first = '' } = await text.next();
+    let first = '';
+    // The first part of a pipe may be shorter than the line of the columns.
+    while (!/[\r\n]/.test(first) && first.length < MAX_LINE_BYTES) {
+      const { value, done } = await text.next();
+      if (done) break;
+      first += value;
+    }
     const parts = async function* () {
       yield first;
       yield* text;
@@ -159,7 +166,7 @@ export class PetFile {
       this.animals += 1;
       // A valid name has no tab and no line break.
       const row = `${id}${pet.name.replaceAll('\\', '\\\\')}\t${pet.categoryId}\t${pet.status}\n`;
-      if (this.badLines === 0) this.rows += row;
+      if (this.badLines === 0 && !this.isDryRun) this.rows += row;
       if (this.rows.length > PART_LENGTH) this.closePart();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;

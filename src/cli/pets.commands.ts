@@ -65,6 +65,7 @@ export function addPetsCommands(pets: OutputCommand, context: CommandContext): v
             format,
             // The database takes the second half of the time.
             (share) => show(options.dryRun ? share : share / 2),
+            options.dryRun,
           );
           return readPets(databaseUrl, file, options.dryRun === true, show);
         }),

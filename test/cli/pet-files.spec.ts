@@ -1,4 +1,6 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import * as fc from 'fast-check';
@@ -183,5 +185,31 @@ describe('a file of animals', () => {
       const text = `${BOM}note,name,categoryId,status\r\n"${'x'.repeat(length - 60)}",Bo,1,sold\r\n"a ""\r\nb""",Rex,3,\r\n"",Zoë,3,sold`;
       expect(await read(text)).toEqual({ rows: `Bo\t1\tsold\n${ROWS.join('')}`, problems: [] });
     }
+  });
+
+  it('by a slow pipe has the separator of its whole first line', async () => {
+    const path = join(folder, 'pipe');
+    execFileSync('mkfifo', [path]);
+    const shown: (() => void)[] = [];
+    const file = new PetFile(path, 'csv', () => shown.shift()?.());
+    const reading = file.read();
+    const pipe = await open(path, 'w');
+    for (const part of ['name', ';categ', 'oryId;status\nRex;3;\n', 'Zoë;3;sold\n']) {
+      const isRead = new Promise<void>((resolve) => shown.push(resolve));
+      await pipe.write(part);
+      await Promise.race([isRead, reading]);
+    }
+    await pipe.close();
+    await reading;
+    expect(String(Buffer.concat(file.parts))).toBe(ROWS.join(''));
+  });
+
+  it('that is only checked leaves no rows in memory', async () => {
+    const path = join(folder, 'checked');
+    writeFileSync(path, `${header}${'Rex,3\n'.repeat(20_000)}`);
+    const file = new PetFile(path, 'csv', () => undefined, true);
+    await file.read();
+    expect(file).toMatchObject({ animals: 20_000, badLines: 0 });
+    expect(Buffer.concat(file.parts)).toHaveLength(0);
   });
 });
