@@ -5,6 +5,7 @@ import { linksOf, Page } from '../../platform/paging/page';
 import { locationOf, resourceUrl } from '../../platform/routes/resource-url';
 import type { PathParams } from '../../platform/routes/route-facts';
 import type { Connections } from './connections';
+import { isApiTarget } from './target';
 
 /** The constant headers of every response, whether or not Fastify sends it. */
 export const CONSTANT_HEADERS = { 'X-Content-Type-Options': 'nosniff' } as const;
@@ -28,8 +29,8 @@ export function installResponseHeaders(
   fastify.addHook<unknown, { Params: PathParams }>('onSend', (request, reply, payload, done) => {
     const { deprecation, entityTag } = request.routeOptions.config;
     reply.headers(CONSTANT_HEADERS).header('X-Request-Id', request.id);
-    // A handler may have thrown whose responses may be stored.
-    if (reply.statusCode >= 400 || !reply.hasHeader('Cache-Control'))
+    // In the API only setEntityTag() sets another value. Elsewhere a handler may, but it may also have thrown.
+    if (isApiTarget(request.url) || reply.statusCode >= 400 || !reply.hasHeader('Cache-Control'))
       reply.header('Cache-Control', 'no-store');
     if (deprecation) {
       // RFC 5829.

@@ -1,8 +1,8 @@
 /** The longest request target in bytes: Node's parser accepts ASCII only, and limits target and headers together. */
 export const TARGET_LIMIT_BYTES = 8_192;
 
-/** A path that is `/v1` or below it, in each spelling. */
-const API = /^\/(?:v|%76)(?:1|%31)(?:\/|$)/;
+/** A target in origin form whose path is `/v1` or below it, in each spelling. */
+const API = /^\/(?:v|%76)(?:1|%31)(?:[/?#]|$)/;
 
 const EMPTY_SEGMENT = /\/(?:\/|$)/;
 
@@ -15,11 +15,15 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
  */
 export function rewriteTarget({ url = '/' }: { readonly url?: string | undefined }): string {
   const target = originForm(url);
-  const path = rawPath(target);
-  const isApi = API.test(path);
+  const isApi = isApiTarget(target);
   const isDecodable = decodedPath(target) !== undefined;
-  if (isDecodable && !(isApi && EMPTY_SEGMENT.test(path))) return target;
+  if (isDecodable && !(isApi && EMPTY_SEGMENT.test(rawPath(target)))) return target;
   return isApi ? '/v1/unroutable' : '/unroutable';
+}
+
+/** @param target in origin form, as `rewriteTarget` returns it */
+export function isApiTarget(target: string): boolean {
+  return API.test(target);
 }
 
 /** Returns the percent-decoded path of a request target; undefined if it is not UTF-8. */
