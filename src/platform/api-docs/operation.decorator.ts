@@ -31,7 +31,7 @@ export interface OperationFacts {
     | readonly [status: 204, body: undefined, description: string];
   /** The error codes of this operation only: every operation, every body and `@PathId()` add theirs. */
   readonly rejects?: readonly DefinedError[];
-  /** @deprecated `@Idempotent()` declares it. */
+  /** @deprecated `@Idempotent()` declares it. Without that the start fails. */
   readonly idempotent?: true;
   /**
    * True for a body that soon changes, such as a counter, or is not a resource, such as a batch: it has no `ETag`, and

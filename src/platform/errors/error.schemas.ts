@@ -9,12 +9,14 @@ export function text(maxLength: number, pattern: string, more: SchemaObject = {}
   return { type: 'string', ...more, maxLength, pattern };
 }
 
+export const CODE = text(64, '^[a-z]+(_[a-z]+)*$', { minLength: 1 });
+
 /** The body of every error (docs/specification.md), which no handler names. */
 export const ERROR_SCHEMA: SchemaObject = {
   type: 'object',
   properties: {
     code: {
-      ...text(64, '^[a-z]+(_[a-z]+)*$', { minLength: 1 }),
+      ...CODE,
       example: code,
       description:
         'Machine-readable error code. A later release may add codes: handle an unknown code by its `status`.',

@@ -2,12 +2,15 @@ import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
 import { ANY_KEY } from '../../platform/api-docs/required-scopes';
 import type { DefinedError } from '../../platform/errors/define-errors';
-import { platformCodes } from '../../platform/errors/platform.errors';
+import { CODE } from '../../platform/errors/error.schemas';
+import { platformCodes, platformErrors } from '../../platform/errors/platform.errors';
 import { UserError } from '../../platform/errors/user-error';
 import type { EventTypes } from '../../platform/extension/extension';
 
 /** The error codes in the order of the document: by status, the modules' codes before the platform's. */
 export type Codes = readonly DefinedError[];
+
+const FORM = new RegExp(`(?=^.{1,${CODE.maxLength}}$)${CODE.pattern}`);
 
 /** The kinds of operations that `on` may name. */
 const KINDS = {
@@ -27,7 +30,7 @@ export function operationsOf(paths: OpenAPIObject['paths']): OperationObject[] {
  * Lists the codes of the platform, and those that the operations of a document name in `rejects`.
  *
  * @param added the codes of extensions that every operation can return
- * @throws UserError if a code is on an unknown operation, or has two definitions
+ * @throws UserError if a code or its status is invalid, or a code is on an unknown operation or has two definitions
  */
 export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes {
   const ids = operationsOf(paths).map(({ operationId }) => operationId ?? '');
@@ -48,7 +51,7 @@ export function codesOf(paths: OpenAPIObject['paths'], added: Codes = []): Codes
 /**
  * Checks what no library rejects in the operations of a document and the classes of its events.
  *
- * @throws UserError if two operations or two classes have one name
+ * @throws UserError if two operations or two classes have one name, or the work of an Idempotency-Key may run twice
  */
 export function checkOperations(paths: OpenAPIObject['paths'], schemas: object, events: EventTypes): void {
   const owners = new Map<string, object>();
@@ -60,17 +63,28 @@ export function checkOperations(paths: OpenAPIObject['paths'], schemas: object, 
   for (const { data } of Object.values(events)) claim(`class ${data.name}`, data);
   for (const operation of operationsOf(paths)) {
     claim(`operation ${operation.operationId}`, operation);
-    const { types = [], returns = [], orList = [] } = findOperation(operation.operationId) ?? {};
+    const facts = findOperation(operation.operationId);
+    const { types = [], idempotent, rejects = [], returns = [], orList = [] } = facts ?? {};
     for (const each of [returns[1] ?? [], orList, types].flat(2))
       if (each.name in schemas) claim(`class ${each.name}`, each);
+    if (idempotent && !rejects.includes(platformErrors.idempotency_key_in_use))
+      throw new UserError(
+        `${facts?.id} has \`idempotent: true\` without @Idempotent(): add it to its handler.`,
+      );
   }
 }
 
 /** @param other a definition of the same code @param ids of all operations */
-function mistakeIn({ status, when, on = [] }: DefinedError, other: DefinedError, ids: readonly string[]) {
+function mistakeIn(
+  { code, status, when, on = [] }: DefinedError,
+  other: DefinedError,
+  ids: readonly string[],
+) {
   const known: readonly string[] = typeof on === 'string' ? Object.keys(KINDS) : ids;
   const unknown = [on].flat().find((each) => !known.includes(each));
   if (unknown !== undefined) return `is on ${unknown}, which is unknown: use one of ${known.join(', ')}`;
+  if (!FORM.test(code)) return 'is invalid: use words of a to z joined by "_", at most 64 characters';
+  if (!/^[45]\d\d$/.test(String(status))) return `has the status ${status}: use one from 400 to 599`;
   if (status === other.status && when === other.when) return undefined;
   return `has two definitions, if ${other.when} (${other.status}) and if ${when} (${status}): rename one of them`;
 }
