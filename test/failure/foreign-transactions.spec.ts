@@ -1,3 +1,4 @@
+import type { QueryConfig } from 'pg';
 import { DataSource, type EntityManager } from 'typeorm';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
@@ -87,5 +88,29 @@ it('a transaction returns to a savepoint while its other statements run', async 
       { status: 'fulfilled' },
     ]);
   });
+  await app.close();
+});
+
+it.each<[string, ...(string | QueryConfig)[]]>([
+  ['COMMIT;', 'BEGIN', 'INSERT', 'COMMIT;'],
+  ['END', ' begin', 'INSERT', 'END'],
+  ['COMMIT WORK', '/* a */ BEGIN', 'INSERT', 'COMMIT WORK'],
+  ['a config', { text: 'BEGIN' }, 'INSERT', { text: 'COMMIT' }],
+  ['several statements', 'BEGIN; INSERT; COMMIT'],
+  ['ABORT', 'BEGIN', 'ABORT', 'INSERT'],
+  ['a COMMIT that fails', 'BEGIN', 'SET CONSTRAINTS ALL DEFERRED', 'INSERT', 'INSERT', 'COMMIT', 'INSERT'],
+])('a transaction of an extension may end by %s', async (_name, ...sent) => {
+  const app = await startApp({ databasePoolSize: 1 });
+  await app.database.query('CREATE TABLE ends (id int UNIQUE DEFERRABLE)');
+  const client = await poolOf(app).connect();
+  const failed: unknown[] = [];
+  for (const each of sent) {
+    const statement = typeof each === 'string' ? each.replace('INSERT', 'INSERT INTO ends VALUES (1)') : each;
+    await client.query(statement as string).catch((error) => failed.push(error.code ?? error.message));
+  }
+  client.release();
+  // That of the row that is there twice.
+  expect(failed.filter((code) => code !== '23505')).toEqual([]);
+  expect(await app.database.query('SELECT id FROM ends')).toEqual([{ id: 1 }]);
   await app.close();
 });

@@ -15,7 +15,7 @@ const MAX_PIPELINED = 4;
 /** Longest run time of one statement in the server. The client times out a second later, if the server hangs. */
 const STATEMENT_TIMEOUT_MS = 5_000;
 const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 1_000;
-const IDLE_CONNECTION_TIMEOUT_MS = 30_000;
+export const IDLE_CONNECTION_TIMEOUT_MS = 30_000;
 
 /** Longest time in which a start or a command opens a connection: on a busy machine it takes seconds. */
 export const START_WAIT_MS = 30_000;
@@ -93,8 +93,7 @@ const TYPES: CustomTypesConfig = {
 
 /** The text that TypeORM sends. */
 export const COMMIT = 'COMMIT';
-const BEGIN = /^(BEGIN|START TRANSACTION)\b/i;
-const END = /^(COMMIT|ROLLBACK)$/i;
+const BEGIN_TAG = /^(BEGIN|START TRANSACTION)$/;
 
 /** Returns TypeORM's options: one pool, a bound for every wait, and no setting that a pooler rejects. */
 export function dataSourceOptions(config: DatabaseConfig) {
@@ -159,11 +158,8 @@ type Authentication = { readonly mechanisms?: readonly string[] };
 
 /** The only way to a session. It closes itself when it is unusable, and reports a commit that was a rollback. */
 export class BoundedClient extends Client {
-  declare private readonly peers: Peers;
   declare private isReplaced: boolean;
   declare private isBusy: boolean;
-  /** True after our own statements have begun a transaction, and before they have ended it. */
-  declare private isBegun: boolean;
 
   constructor(config: BoundedConfig = {}) {
     const { peers = new Peers() } = config;
@@ -187,10 +183,7 @@ export class BoundedClient extends Client {
     // The pool has no listener during a checkout, and an unhandled `error` event ends the process.
     this.on('error', () => undefined);
     this.on('end', () => peers.connections.delete(this));
-    this.connection.on('readyForQuery', ({ status }: { status: string }) => {
-      this.isBusy = false;
-      if (this.isReplaced && status === 'I') void this.end();
-    });
+    this.follow();
     const connect = (callback?: (error: Error | null, client: Client) => void): unknown => {
       const opened = this.open(failure, config).then(() => {
         peers.connections.add(this);
@@ -203,28 +196,44 @@ export class BoundedClient extends Client {
       // Passes the arguments of any overload on.
       // oxlint-disable-next-line typescript/unbound-method
       const result: unknown = Reflect.apply(super.query, this, input);
-      return result instanceof Promise ? this.bounded(input[0], result) : result;
+      if (!(result instanceof Promise)) return result;
+      // Runs before the caller gets the error, and so before the pool gets the connection.
+      const bounded = result.catch((error: unknown) => {
+        if (isUnusable(error)) void this.end();
+        if (isReadOnly(error) && !this.isReplaced) peers.renew();
+        throw error;
+      });
+      return input[0] === COMMIT ? bounded.then(requireCommit) : bounded;
     };
     // The overloads stay the same: arguments and results are passed on.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    Object.assign(this, { peers, isBegun: false, connect, query });
+    Object.assign(this, { connect, query });
   }
 
-  /** Fails a result that cannot be relied on. It runs before the caller, and so before the pool gets the connection. */
-  private async bounded(sent: unknown, response: Promise<QueryResult>): Promise<QueryResult> {
-    try {
-      const result = await response;
-      const text = typeof sent === 'string' ? sent : '';
-      // The server reports ROLLBACK, and no error, for the COMMIT after a statement that has failed.
-      if (text === COMMIT && result.command !== COMMIT) throw rolledBack();
-      this.isBegun = BEGIN.test(text) || (this.isBegun && !END.test(text));
-      if ((this.getTransactionStatus() !== 'I') !== this.isBegun) throw new Error(POOLER_FAULT);
-      return result;
-    } catch (error) {
-      if (isUnusable(error)) void this.end();
-      if (isReadOnly(error) && !this.isReplaced) this.peers.renew();
-      throw error;
-    }
+  /** Fails a response with another transaction status than our statements lead to, before the driver returns it. */
+  private follow(): void {
+    let isBegun: boolean | undefined = false;
+    let [hasSavepoint, hasFailed] = [false, false];
+    this.connection.on('errorMessage', () => (hasFailed = true));
+    this.connection.on('commandComplete', ({ text: tag }: { text: string }) => {
+      if (tag === 'SAVEPOINT') hasSavepoint = true;
+      if (BEGIN_TAG.test(tag)) isBegun = true;
+      // ROLLBACK TO has the same tag: then the status tells.
+      else if (tag === COMMIT || tag === 'ROLLBACK')
+        isBegun = tag !== COMMIT && hasSavepoint ? undefined : false;
+    });
+    this.connection.on('readyForQuery', ({ status }: { status: string }) => {
+      this.isBusy = false;
+      if (this.isReplaced && status === 'I') void this.end();
+      // A COMMIT that fails ends its transaction.
+      if (hasFailed && status === 'I') isBegun = false;
+      hasFailed = false;
+      isBegun ??= status !== 'I';
+      hasSavepoint &&= isBegun;
+      if ((status !== 'I') === isBegun) return;
+      this.connection.emit('error', new Error(POOLER_FAULT));
+      this.connection.stream.destroy();
+    });
   }
 
   /** Closes the connection; one that is busy closes after its statement or transaction. */
@@ -245,7 +254,7 @@ export class BoundedClient extends Client {
       const opening = super.connect();
       const isPatient = limitMs >= START_WAIT_MS;
       await (isPatient ? announced(`the database at ${this.host}:${this.port}`, opening) : opening);
-      await this.query(SET_SESSION).catch((error: unknown) => {
+      await super.query(SET_SESSION).catch((error: unknown) => {
         throw String(error).includes('session_replication_role') ? unfired() : error;
       });
     } catch (error) {
@@ -255,9 +264,13 @@ export class BoundedClient extends Client {
   }
 }
 
-/** Any other statement in such a transaction would get the same code. */
-function rolledBack(): Error {
+/**
+ * The server reports ROLLBACK, and no error, for the COMMIT of a transaction in which a statement has failed. Any other
+ * statement in it would get the same code.
+ */
+function requireCommit<Result extends QueryResult>(result: Result): Result {
+  if (result.command === COMMIT) return result;
   const message =
     'The transaction was rolled back, because a statement in it has failed and its error was ignored.';
-  return Object.assign(new Error(message), { code: '25P02' });
+  throw Object.assign(new Error(message), { code: '25P02' });
 }

@@ -50,7 +50,8 @@ export const POOLER_FAULT =
 export const WAIT_TIMEOUT_MESSAGE = 'timeout exceeded while waiting for other statements';
 
 /** Messages of this service, node-postgres and pg-pool if a statement was not sent, or a connection was lost. */
-const UNAVAILABLE_MESSAGE = /^(timeout exceeded|Connection terminated|Cannot use a pool after)/;
+const UNAVAILABLE_MESSAGE =
+  /^(timeout (exceeded|expired)|The pooler|Query read timeout|Connection terminated|Cannot use a pool after|.* SSL connection)/;
 
 /** The connection was lost after a change was sent: it may or may not have taken effect. */
 export class OutcomeUnknownError extends Error {
@@ -113,8 +114,7 @@ export function isQueryTimeout(error: unknown): boolean {
  * the next one waits for it; if the server has disappeared, until TCP gives up.
  */
 export function isUnusable(error: unknown): boolean {
-  const isOfPooler = textOf(error, 'message') === POOLER_FAULT;
-  return isOfPooler || isQueryTimeout(error) || isReadOnly(error) || SWITCHED.test(codeOf(error));
+  return isQueryTimeout(error) || isReadOnly(error) || SWITCHED.test(codeOf(error));
 }
 
 /** Returns true if a foreign key of another table kept a row from being deleted, by its own action or by RESTRICT. */

@@ -1,5 +1,5 @@
 import type { ClientConfig, QueryConfig, QueryResult } from 'pg';
-import { BoundedClient } from './data-source';
+import { BoundedClient, IDLE_CONNECTION_TIMEOUT_MS } from './data-source';
 import { failureOf, isConnectionLost, isQueryTimeout, isUnusable } from './database-errors';
 
 const MAX_IN_FLIGHT = 32;
@@ -12,6 +12,10 @@ interface Connection {
   /** When each read under way was sent, by performance.now(), the oldest first: results arrive in this order. */
   readonly sent: number[];
   isOpen: boolean;
+  /** True after the read that the server works at has taken too long. Those behind it may have their timers in its turn. */
+  isStuck: boolean;
+  /** Closes it, unless a read under way restarts it. */
+  readonly idle: NodeJS.Timeout;
 }
 
 /**
@@ -35,13 +39,16 @@ export class PipelinedReads {
     if (!connection) return this.runOnPool(query, parameters);
     cork(connection);
     connection.sent.push(now);
+    connection.idle.refresh();
     return new Promise((resolve, reject) => {
       const settle = (error: Error | undefined, result: QueryResult): void => {
         connection.sent.shift();
         if (!error) return resolve(result.rows);
         if (isUnusable(error)) this.close(connection);
-        const isLost = isUnusable(error) || isConnectionLost(error);
-        if (isLost && !isQueryTimeout(error)) resolve(this.runOnPool(query, parameters));
+        const isLate = isQueryTimeout(error);
+        const isRepeatable = isLate ? connection.isStuck : isUnusable(error) || isConnectionLost(error);
+        connection.isStuck ||= isLate;
+        if (isRepeatable) resolve(this.runOnPool(query, parameters));
         else reject(failureOf(query, parameters, error));
       };
       // With a callback node-postgres makes no promises of its own. It takes a config, too, but its type is missing.
@@ -74,7 +81,8 @@ export class PipelinedReads {
 
   private async openOne(): Promise<void> {
     const client = new BoundedClient({ ...this.config, pipeline: true });
-    const connection: Connection = { client, sent: [], isOpen: false };
+    const idle = setTimeout(() => this.close(connection), IDLE_CONNECTION_TIMEOUT_MS).unref();
+    const connection: Connection = { client, sent: [], isOpen: false, isStuck: false, idle };
     this.connections.add(connection);
     client.once('end', () => this.connections.delete(connection));
     try {
@@ -88,7 +96,9 @@ export class PipelinedReads {
   }
 
   private close(connection: Connection): void {
-    if (this.connections.delete(connection) && connection.isOpen) void connection.client.end();
+    clearTimeout(connection.idle);
+    const isFirst = this.connections.delete(connection);
+    if (isFirst && connection.isOpen) void connection.client.end();
   }
 }
 
