@@ -8,7 +8,7 @@ import { CONFIG, type Config } from '../config/config';
 import { platformErrors } from '../errors/platform.errors';
 import { CoalescedRead } from './coalesced-read';
 import { COMMIT, connectionsOf } from './data-source';
-import { failureOf, isResultLost, OutcomeUnknownError } from './database-errors';
+import { failureOf, isQueryTimeout, isResultLost, OutcomeUnknownError } from './database-errors';
 import { PipelinedReads } from './pipelined-reads';
 
 /** An SQL statement. Each connection prepares it once. */
@@ -116,7 +116,10 @@ export class Sql {
     try {
       await this.pings.read('ping', async () => {
         // One lost connection says nothing of the database: after a failover, some lead to the old primary.
-        await this.rows(PING, [0]).catch(() => this.rows(PING, [0]));
+        await this.rows(PING, [0]).catch((error: unknown) => {
+          if (isQueryTimeout(error)) throw error;
+          return this.rows(PING, [0]);
+        });
         if (performance.now() - this.checkedAt < CHECK_INTERVAL_MS) return;
         await check();
         this.checkedAt = performance.now();
