@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
-import { type Decision, type Look, type OwnerLimits, RateLimitStore, tightest } from './rate-limit.store';
+import { type Decision, type Look, type OwnerLimits, RateLimitStore } from './rate-limit.store';
 import { CONNECT_LIMIT_MS, type RedisClient, RETRY_MS, withTimeout } from './redis.client';
 
 /**
@@ -12,8 +12,12 @@ import { CONNECT_LIMIT_MS, type RedisClient, RETRY_MS, withTimeout } from './red
  */
 export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit, OnApplicationShutdown {
   private readonly logger = new Logger('RateLimit');
-  /** From a failure until Redis admits a request. One that is full or read-only connects, too, and responds to `PING`. */
-  private hasFailed = false;
+  /**
+   * The first failure since Redis was available. That of a connection lasts until the next one is ready: the primary
+   * process of workers sends no requests. That of a request lasts until Redis admits one: a full or read-only Redis, too,
+   * accepts connections and responds to `PING`.
+   */
+  private failed: 'connection' | 'request' | undefined;
   private retryTimer: NodeJS.Timeout | undefined;
   /** The clock of Redis compared with that of this machine. */
   private aheadMs = 0;
@@ -33,16 +37,17 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
   }
 
   override get isShared(): boolean {
-    return this.client.isReady && !this.hasFailed;
+    return this.client.isReady && !this.failed;
   }
 
   /** Waits for the first attempt to connect. */
   async onModuleInit(): Promise<void> {
     const { client } = this;
     client.on('connect', () => this.limitLogin());
+    client.on('ready', () => this.reportSuccess('connection'));
     client.on('error', (error) => {
       // Otherwise Redis rejected a ping, which tells nothing about a request, or this store has closed the connection.
-      if (client.isOpen && !client.isReady) this.report(error);
+      if (client.isOpen && !client.isReady) this.reportFailure('connection', error);
     });
     this.connect();
     await this.attempt();
@@ -55,9 +60,8 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
   }
 
   override take(owner: string, limits: OwnerLimits): Decision | Promise<Decision> {
-    const isFull = tightest(this.peek(owner, limits)).remaining === 0;
-    // Redis would also reject the request, unless it lost its data.
-    if (isFull || !this.client.isReady) return super.take(owner, limits);
+    // A request for a window that is full here asks Redis, too: one that lost its data learns of the window.
+    if (!this.client.isReady) return super.take(owner, limits);
     // A slow Redis may still count the request. Counting twice is better than not at all.
     return this.ask(owner, limits, 'take').catch(() => super.take(owner, limits));
   }
@@ -70,19 +74,17 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
   private async ask(owner: string, limits: OwnerLimits, action: 'take' | 'look'): Promise<Decision> {
     const { client, clock } = this;
     // Redis tells all instances the time, unless the clock is a replacement.
-    const now = clock instanceof SystemClock ? '' : clock.now();
+    const now = clock instanceof SystemClock ? undefined : clock.now();
     const isTaking = action === 'take';
     try {
-      const report = await withTimeout(this.timeoutMs, client.take(owner, limits, now, action));
+      const asked = client.take(owner, limits, now, action, this.known(owner));
+      const report = await withTimeout(this.timeoutMs, asked);
       this.aheadMs = report.now - clock.now();
-      if (this.hasFailed && isTaking && report.isAdmitted) {
-        this.hasFailed = false;
-        this.logger.warn('Redis is available again. The instances share their counters again.');
-      }
+      if (isTaking && report.isAdmitted) this.reportSuccess('request');
       return this.merge(owner, limits, report, isTaking);
     } catch (error) {
       // Other requests that were under way fail with the same connection.
-      if (client.isReady) this.replaceConnection(error);
+      if (client.isReady) this.replaceConnection('request', error);
       throw error;
     }
   }
@@ -103,19 +105,28 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     const { client } = this;
     // The library does not end an attempt under way when the client is closed.
     if (!client.isOpen) client.destroy();
-    else withTimeout(CONNECT_LIMIT_MS, this.attempt()).catch((error) => this.replaceConnection(error));
+    else
+      withTimeout(CONNECT_LIMIT_MS, this.attempt()).catch((error) =>
+        this.replaceConnection('connection', error),
+      );
   }
 
   /** The next connection may reach another server, such as a new master. */
-  private replaceConnection(error: unknown): void {
-    this.report(error);
+  private replaceConnection(failed: 'connection' | 'request', error: unknown): void {
+    this.reportFailure(failed, error);
     this.client.destroy();
     this.retryTimer = setTimeout(() => this.connect(), RETRY_MS);
   }
 
-  private report(error: unknown): void {
-    if (this.hasFailed) return;
-    this.hasFailed = true;
+  private reportSuccess(what: 'connection' | 'request'): void {
+    if (this.failed !== what) return;
+    this.failed = undefined;
+    this.logger.warn('Redis is available again. The instances share their counters again.');
+  }
+
+  private reportFailure(what: 'connection' | 'request', error: unknown): void {
+    if (this.failed) return;
+    this.failed = what;
     const reason = error instanceof Error ? error.message : String(error);
     this.logger.warn(
       `Redis is unavailable (${reason}). This instance now enforces limits locally, starting from its last known counters.`,
