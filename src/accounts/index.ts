@@ -29,4 +29,4 @@ export {
   type Plan,
   type PlanChoice,
 } from './plans';
-export { hashOfSecret, type KeyPrefix, prefixOf } from './secret';
+export { prefixOf } from './secret';

@@ -1,5 +1,5 @@
 import type { ApiError } from '../platform/errors/api-error';
-import type { KeyPrefix } from '../accounts';
+import type { KeyPrefix } from '../accounts/secret';
 import { BEARER_CHALLENGE, invalidToken, platformErrors } from '../platform/errors/platform.errors';
 
 export const {

@@ -1,8 +1,9 @@
+import { type BlockList, isIPv6 } from 'node:net';
 import { type CanActivate, createParamDecorator, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { platformErrors } from '../platform/errors/platform.errors';
+import { clientAddress } from '../platform/routes/client-address';
 import type { Principal } from '../platform/routes/request-context';
-import { isAllowedAddress } from './addresses';
 import { Authenticator, type Identity } from './authenticator';
 
 /**
@@ -48,4 +49,13 @@ function setIdentity(request: FastifyRequest, identity: Identity): true {
     request.keyRejection = platformErrors.address_not_allowed();
   else request.principal = identity.principal;
   return true;
+}
+
+/** True if a key with these addresses may be used from a client's. */
+export function isAllowedAddress(addresses: BlockList | undefined, ip: string): boolean {
+  if (!addresses) return true;
+  // If the proxy does not know the address, the limits count its own, which must not open the key.
+  const address = clientAddress(ip, undefined);
+  // The list finds an IPv4 address also in its IPv6 form.
+  return address !== undefined && addresses.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }

@@ -16,7 +16,7 @@ import {
 } from './auth.errors';
 import { Authenticator, type Identity } from './authenticator';
 import { KnownKeysRepository, type KnownKey } from './known-keys.repository';
-import { hashOfSecret, type KeyPrefix, prefixOf } from '../accounts';
+import { hashOfSecret, type KeyPrefix, prefixOf } from '../accounts/secret';
 
 const AUTHORIZATION = /^authorization$/i;
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;

@@ -1,8 +1,8 @@
+import { BlockList, isIPv6 } from 'node:net';
 import { Injectable } from '@nestjs/common';
-import { limitsOf, type PlanChoice } from '../accounts';
+import { limitsOf, type PlanChoice } from '../accounts/plans';
 import { Sql, type Statement } from '../platform/database/sql';
 import type { Principal } from '../platform/routes/request-context';
-import { blockListOf } from './addresses';
 
 /** A key, as a request needs it. */
 export interface KnownKey {
@@ -68,4 +68,16 @@ function knownKeyOf(row: Row): KnownKey {
 function earlier(one: Date | null, other: Date | null): Date | null {
   if (!one || !other) return one ?? other;
   return one < other ? one : other;
+}
+
+/** Returns undefined for an empty list, which allows every address. */
+export function blockListOf(addresses: readonly string[]): BlockList | undefined {
+  if (addresses.length === 0) return undefined;
+  const list = new BlockList();
+  for (const each of addresses) {
+    const [address = '', bits] = each.split('/');
+    const isLong = isIPv6(address);
+    list.addSubnet(address, Number(bits ?? (isLong ? 128 : 32)), isLong ? 'ipv6' : 'ipv4');
+  }
+  return list;
 }
