@@ -154,13 +154,6 @@ export class RateLimitStore implements ThrottlerStorage {
   }
 }
 
-/** Returns the window with the fewest requests remaining; if both have as many, it is the one that resets later. */
-export function tightest({ minute, day }: Windows): Usage {
-  if (!day) return minute;
-  if (minute.remaining !== day.remaining) return minute.remaining < day.remaining ? minute : day;
-  return day.resetAt >= minute.resetAt ? day : minute;
-}
-
 /** Returns the windows at a time: the known ones that have not ended, and new ones for the rest. */
 function countersAt(now: number, known: Counters, { perDay, windowMs = MINUTE_MS }: OwnerLimits): Counters {
   const midnight = (Math.floor(now / DAY_MS) + 1) * DAY_MS;

@@ -3,11 +3,11 @@ import * as fc from 'fast-check';
 import type { FastifyRequest } from 'fastify';
 import { PLANS } from '../../src/accounts';
 import { readConfig } from '../../src/platform/config/config';
-import { RateLimitStore, ThrottleGuard } from '../../src/rate-limit';
+import { RateLimitStore } from '../../src/rate-limit';
 import { Bans } from '../../src/rate-limit/bans';
-import { tooManyRequests } from '../../src/rate-limit/rate-limit.headers';
 import type { RateLimitRepository } from '../../src/rate-limit/rate-limit.repository';
 import type { Decision, OwnerLimits } from '../../src/rate-limit/rate-limit.store';
+import { ThrottleGuard, tooManyRequests } from '../../src/rate-limit/throttle.guard';
 import { TestClock } from '../support/clock';
 
 /** A key with a clock of its own, whose requests are decided without HTTP. */
