@@ -28,7 +28,7 @@ export class Bans {
   /** The number of strikes that ban a key; 0 if bans are switched off. */
   readonly banAfter: number;
   /** By key. A key without a strike that counts, and without a ban, has none. */
-  private readonly histories = new Map<string, KeyHistory>();
+  readonly histories = new Map<string, KeyHistory>();
   private readonly banMs: number;
   /** The ends of the bans that began here, by key. */
   private readonly unsaved = new Map<string, number>();
@@ -56,9 +56,9 @@ export class Bans {
     return ban ? { strikes, bannedUntil: ban.bannedUntil } : { strikes };
   }
 
-  /** Records the decision of a window on a request. A 429 is a strike, and the last strike begins a ban. */
+  /** Records a 429 of a window. It is a strike, and the last strike begins a ban. */
   record(keyId: string, decision: Decision): Decision {
-    if (this.banAfter === 0 || decision.verdict !== 'limited') return decision;
+    if (this.banAfter === 0) return decision;
     const ban = this.banOf(keyId);
     // The request was under way when the ban began.
     if (ban) return { ...decision, verdict: 'banned', ...ban };

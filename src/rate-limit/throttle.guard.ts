@@ -54,7 +54,8 @@ export class ThrottleGuard implements CanActivate {
       });
     }
     if (request.raw[COUNTED]) return true;
-    const ban = principal && this.bans.banOf(principal.keyId);
+    // Most keys have neither strikes nor a ban.
+    const ban = principal && this.bans.histories.has(principal.keyId) && this.bans.banOf(principal.keyId);
     const decision: Decision | Promise<Decision> = ban
       ? { verdict: 'banned', windows: this.store.peek(owner, limits), ...ban }
       : this.store.take(owner, limits);
@@ -77,7 +78,8 @@ export class ThrottleGuard implements CanActivate {
   /** Applies a decision on a request: a 429 is a strike of its key. @throws ApiError 429 */
   private apply(made: Decision, request: FastifyRequest, reply: FastifyReply): true {
     const { principal } = request;
-    const decision = principal ? this.bans.record(principal.keyId, made) : made;
+    const isStrike = made.verdict === 'limited';
+    const decision = principal && isStrike ? this.bans.record(principal.keyId, made) : made;
     if (principal && decision.verdict === 'admitted') this.notifyAdmitted(principal, decision.now);
     request.rateLimit = decision;
     reply.headers(limitHeaders(decision));
