@@ -5,7 +5,5 @@ export abstract class Clock {
 }
 
 export class SystemClock extends Clock {
-  now(): number {
-    return Date.now();
-  }
+  override now = Date.now;
 }
