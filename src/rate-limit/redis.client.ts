@@ -9,15 +9,6 @@ export const CONNECT_LIMIT_MS = 750;
 export const RETRY_MS = 200;
 const PING_INTERVAL_MS = 500;
 
-type Reply = [
-  admitted: number,
-  now: number,
-  used: number,
-  endsAt: number,
-  dayUsed: number,
-  dayEndsAt: number,
-];
-
 /** `take.lua`. The library sends its digest, and the script itself to a Redis that does not know it. */
 const TAKE = {
   SCRIPT: readFileSync(join(__dirname, 'take.lua'), 'utf8'),
@@ -39,10 +30,7 @@ const TAKE = {
     // Without its password Redis responds NOAUTH, which helps the operator, to commands of at most ten arguments only.
     parser.push(JSON.stringify({ now, perMinute, windowMs, perDay, action, minute, day }));
   },
-  transformReply([admitted, now, used, endsAt, dayUsed, dayEndsAt]: Reply): Report {
-    const windows = { minute: { used, endsAt }, day: { used: dayUsed, endsAt: dayEndsAt } };
-    return { isAdmitted: admitted === 1, now, ...windows };
-  },
+  transformReply: (reply: string): Report => JSON.parse(reply),
 };
 
 export type RedisClient = Awaited<ReturnType<typeof createRedisClient>>;
