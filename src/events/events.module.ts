@@ -6,8 +6,7 @@ import { Events } from './event-writer';
 import { EventsController } from './events.controller';
 import { EventsRepository } from './events.repository';
 import { eventScopes } from './events.scopes';
-import { EventsService } from './events.service';
-import { eventSettings } from './events.settings';
+import { eventSettings, EventsService } from './events.service';
 import { eventsMigrations } from './migrations/events.migrations';
 
 /** Extensions need no import to write events. */

@@ -3,6 +3,7 @@ import { Registry } from 'prom-client';
 import { AccountsService } from '../accounts';
 import type { Principal } from '../auth';
 import { CONFIG, type ConfigOf } from '../platform/config/config';
+import * as parsers from '../platform/config/parsers';
 import { validationFailed } from '../platform/errors/platform.errors';
 import { Page, pageRequestOf } from '../platform/paging/page';
 import { Clock } from '../platform/runtime/clock';
@@ -13,7 +14,15 @@ import { EventTypeRegistry } from './event-type-registry';
 import type { ListEventsQuery } from './events.dto';
 import { eventErrors } from './events.errors';
 import { EventsRepository, printEvent, type StoredEvent } from './events.repository';
-import type { eventSettings } from './events.settings';
+
+export const eventSettings = {
+  eventsRetentionDays: {
+    variable: 'EVENTS_RETENTION_DAYS',
+    defaultText: '30',
+    parse: parsers.integer(4, 365),
+    meaning: 'Days that events are kept, at least 4: deliveries to a webhook are retried for 3 days.',
+  },
+};
 
 const ONE_START = 'Only one of cursor and from may be given';
 
