@@ -1,7 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { createStore } from '../src/app/store';
 import { findOperation } from '../src/platform/api-docs/operation.decorator';
-import { ANY_KEY, type RequiredScope } from '../src/platform/api-docs/required-scopes';
+import { ANY_KEY, type RequiredScope } from '../src/platform/routes/route-facts';
 import { codesOf, operationsOf } from '../src/server/openapi/codes';
 
 type Row = readonly string[];

@@ -7,8 +7,8 @@ import {
 } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import { type ANY_KEY, declareScope, scopesOf, scopeSentence } from '../platform/api-docs/required-scopes';
 import type { DefinedScope } from '../platform/extension/define-scopes';
+import { type ANY_KEY, declareScope, scopeSentence } from '../platform/routes/route-facts';
 import { insufficientScope } from './auth.errors';
 
 /**
@@ -39,7 +39,7 @@ export class ScopeGuard implements CanActivate {
 export function RequireScope(scope: DefinedScope | typeof ANY_KEY): MethodDecorator {
   return applyDecorators(
     declareScope(scope),
-    ApiOperation({ description: scopeSentence(scopesOf(scope)) }, { overrideExisting: false }),
+    ApiOperation({ description: scopeSentence(scope) }, { overrideExisting: false }),
   );
 }
 

@@ -1,7 +1,7 @@
 import { Controller, Get } from '@nestjs/common';
 import { CurrentPrincipal, type Principal } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
-import { ANY_KEY } from '../platform/api-docs/required-scopes';
+import { ANY_KEY } from '../platform/routes/route-facts';
 import { Bans, CurrentStanding, type Standing, type Usage } from '../rate-limit';
 import { ApiKey, type ApiKeyWindow } from './key.dto';
 

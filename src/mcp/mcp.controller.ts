@@ -2,7 +2,7 @@ import { Body, Controller, ForbiddenException, Inject, Post, Req, VERSION_NEUTRA
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { RequireScope } from '../auth';
-import { ANY_KEY } from '../platform/api-docs/required-scopes';
+import { ANY_KEY } from '../platform/routes/route-facts';
 import { CONFIG, type Config } from '../platform/config/config';
 import { validationFailed } from '../platform/errors/platform.errors';
 import { McpService } from './mcp.service';

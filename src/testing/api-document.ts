@@ -11,7 +11,7 @@ import addFormats from 'ajv-formats';
 import createRouter from 'find-my-way';
 import { stringify } from 'lossless-json';
 import { COMMON_HEADERS, DEPRECATION_HEADERS } from '../platform/api-docs/header-catalogue';
-import { REQUIRED_SCOPES } from '../platform/api-docs/required-scopes';
+import { REQUIRED_SCOPES } from '../platform/routes/route-facts';
 import { DEFAULT_STATUSES, platformCodes } from '../platform/errors/platform.errors';
 import type { TestResponse } from './http-client';
 import { isObject, jsonIn, jsonOf, type Place, valueAt } from './json';

@@ -2,7 +2,7 @@ import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
-import { ANY_KEY } from '../platform/api-docs/required-scopes';
+import { ANY_KEY } from '../platform/routes/route-facts';
 import { platformErrors } from '../platform/errors/platform.errors';
 import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
 import { KeyUsage, UsageQuery } from './usage.dto';

@@ -12,9 +12,15 @@ import type { DefinedError } from '../errors/define-errors';
 import { platformErrors } from '../errors/platform.errors';
 import { MAX_ITEMS } from '../paging/page';
 import { isOptionalBody, untaggedMembers } from '../validation/declare-field';
-import { type Deprecation, parameterFactsOf, routeFacts } from '../routes/route-facts';
+import {
+  declareScope,
+  type Deprecation,
+  parameterFactsOf,
+  type RequiredScope,
+  routeFacts,
+  scopeSentence,
+} from '../routes/route-facts';
 import { headersOf, LOCATION_OF_TEXT, type ResponseHeader } from './header-catalogue';
-import { declareScope, type RequiredScope, scopeSentence, scopesOf } from './required-scopes';
 
 /** An operation of the API, as `@Operation` declares it for its route and for the OpenAPI document. */
 export interface OperationFacts {
@@ -97,7 +103,7 @@ function decoratorsOf(facts: OperationFacts): MethodDecorator[] {
     ApiOperation({
       operationId: id,
       summary,
-      description: `${facts.description}\n\n${scopeSentence(scopesOf(scope))}`,
+      description: `${facts.description}\n\n${scopeSentence(scope)}`,
       ...(deprecation && { deprecated: true }),
     }),
     ...(facts.isSpecified ? [] : [ApiExtension('x-extension', true)]),

@@ -1,6 +1,12 @@
-import { Param, type PipeTransform } from '@nestjs/common';
+import { applyDecorators, Param, type PipeTransform } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
-import { ApiParam, type ApiParamOptions, type SchemaObject } from '@nestjs/swagger';
+import {
+  ApiBearerAuth,
+  ApiExtension,
+  ApiParam,
+  type ApiParamOptions,
+  type SchemaObject,
+} from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
 import type { DefinedError } from '../errors/define-errors';
 
@@ -60,6 +66,36 @@ export function routeFacts(facts: FastifyContextConfig): MethodDecorator {
 /** Declares a public route: it requires no key and has no rate limit. */
 export function Public(): MethodDecorator {
   return routeFacts({ public: true });
+}
+
+/** The `scope` of an operation that every valid key may use. No scope has a space. */
+export const ANY_KEY = 'any key';
+
+/** A scope that the key needs, several of which it needs one, or `ANY_KEY`. */
+export type RequiredScope = string | readonly string[];
+
+/** The member of an operation that lists its scopes. The key needs one of them; an empty list is for every valid key. */
+export const REQUIRED_SCOPES = 'x-required-scopes';
+
+/** Declares the scopes of a route once: for `ScopeGuard` and for the document. */
+export function declareScope(scope: RequiredScope): MethodDecorator {
+  const scopes = scopesOf(scope);
+  return applyDecorators(
+    routeFacts(scope === ANY_KEY ? { anyKey: true } : { scopes }),
+    ApiBearerAuth(),
+    ApiExtension(REQUIRED_SCOPES, scopes),
+  );
+}
+
+function scopesOf(scope: RequiredScope): readonly string[] {
+  return scope === ANY_KEY ? [] : [scope].flat();
+}
+
+/** Returns the sentence that ends the description of an operation. */
+export function scopeSentence(scope: RequiredScope): string {
+  if (scope === ANY_KEY) return 'Every valid key may use it, without a scope.';
+  const scopes = scopesOf(scope).map((each) => `\`${each}\``);
+  return `The key needs the scope ${scopes.join(' or ')}.`;
 }
 
 /** The facts that the parameters of a handler add to its `@Operation`. */

@@ -1,6 +1,6 @@
 import type { OpenAPIObject, OperationObject } from '@nestjs/swagger';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
-import { ANY_KEY } from '../../platform/api-docs/required-scopes';
+import { ANY_KEY } from '../../platform/routes/route-facts';
 import type { DefinedError } from '../../platform/errors/define-errors';
 import { CODE } from '../../platform/errors/error.schemas';
 import { platformCodes, platformErrors } from '../../platform/errors/platform.errors';
