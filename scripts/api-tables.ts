@@ -2,7 +2,7 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { createStore } from '../src/app/store';
 import { findOperation } from '../src/platform/api-docs/operation.decorator';
 import { ANY_KEY, type RequiredScope } from '../src/platform/routes/route-facts';
-import { codesOf, operationsOf } from '../src/server/openapi/codes';
+import { codesOf, operationsOf } from '../src/server/openapi/responses';
 
 type Row = readonly string[];
 

@@ -1,6 +1,6 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { DefinedError } from '../../src/platform/errors/define-errors';
-import { codesOf } from '../../src/server/openapi/codes';
+import { codesOf } from '../../src/server/openapi/responses';
 import { filesOf, read } from '../docs/documents';
 import { startApp, type TestApp } from '../support/app';
 import { readCommittedDocument } from '../support/committed-document';

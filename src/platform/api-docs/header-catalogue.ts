@@ -1,9 +1,13 @@
 import type { HeaderObject, ReferenceObject, SchemaObject } from '@nestjs/swagger';
-import { text } from '../errors/error.schemas';
 import { int64Schema } from '../validation/int64';
 
 /** The longest value of a header with a URL; a base URL may be long. */
 const MAX_URL_LENGTH = 8_192;
+
+/** @param more `minLength` or `format` */
+export function text(maxLength: number, pattern: string, more: SchemaObject = {}): SchemaObject {
+  return { type: 'string', ...more, maxLength, pattern };
+}
 
 function header(description: string, schema: SchemaObject): HeaderObject {
   return { description, required: true, schema };

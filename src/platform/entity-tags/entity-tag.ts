@@ -4,7 +4,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { createParamDecorator, type ExecutionContext, type Type } from '@nestjs/common';
 import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { text } from '../errors/error.schemas';
+import { text } from '../api-docs/header-catalogue';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
 import { addParameterFacts } from '../routes/route-facts';
 import { untaggedMembers } from '../validation/declare-field';

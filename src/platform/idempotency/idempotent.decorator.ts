@@ -12,10 +12,10 @@ import {
 import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
+import { text } from '../api-docs/header-catalogue';
 import { CONFIG, type Config } from '../config/config';
 import { Sql } from '../database/sql';
 import { serializeJson } from '../entity-tags/entity-tag';
-import { text } from '../errors/error.schemas';
 import { type ApiError, JSON_TYPE } from '../errors/api-error';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
 import { addParameterFacts } from '../routes/route-facts';

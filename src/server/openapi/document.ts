@@ -6,12 +6,10 @@ import { stringify } from 'lossless-json';
 import { type Config, siteOf } from '../../platform/config/config';
 import { COMMON_HEADERS, COMPONENT_HEADERS } from '../../platform/api-docs/header-catalogue';
 import { IF_NONE_MATCH_HEADER } from '../../platform/entity-tags/entity-tag';
-import { ERROR_SCHEMA } from '../../platform/errors/error.schemas';
 import { defaultCodes } from '../../platform/errors/platform.errors';
 import type { Extension } from '../../platform/extension/extension';
 import { MAX_ITEMS } from '../../platform/paging/page';
-import { checkOperations, type Codes, codesOf } from './codes';
-import { completeResponses } from './responses';
+import { checkOperations, type Codes, codesOf, completeResponses, ERROR_SCHEMA } from './responses';
 import { completeEvents, completeSchemas } from './schemas';
 
 const API_TITLE = 'Animal Store';

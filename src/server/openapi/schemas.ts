@@ -4,7 +4,7 @@ import { stringify } from 'lossless-json';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
 import type { EventTypes } from '../../platform/extension/extension';
 import { bodyExampleOf, isObject, needsMember, valueAt } from '../../platform/validation/declare-field';
-import { operationsOf } from './codes';
+import { operationsOf } from './responses';
 
 type Schemas = Readonly<Record<string, unknown>>;
 
