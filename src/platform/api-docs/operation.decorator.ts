@@ -11,7 +11,7 @@ import {
 import type { DefinedError } from '../errors/define-errors';
 import { platformErrors } from '../errors/platform.errors';
 import { MAX_ITEMS } from '../paging/page';
-import { isOptionalBody, untaggedMembers } from '../validation/declare-field';
+import { classFactsOf, untaggedMembers } from '../validation/declare-field';
 import {
   declareScope,
   type Deprecation,
@@ -90,7 +90,9 @@ export function Operation(declared: OperationFacts): MethodDecorator {
     ];
     const facts = { ...declared, rejects, types };
     DECLARED.set(facts.id, facts);
-    const bodies = types.filter(isOptionalBody).map((type) => ApiBody({ type, required: false }));
+    const bodies = types
+      .filter((type) => classFactsOf(type).isOptional)
+      .map((type) => ApiBody({ type, required: false }));
     applyDecorators(...decoratorsOf(facts), ...bodies, ...parameters.decorators)(target, name, descriptor);
   };
 }

@@ -1,4 +1,4 @@
-import { applyDecorators, SetMetadata, type Type } from '@nestjs/common';
+import { applyDecorators, type Type } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { getMetadataStorage, ValidateBy, ValidateIf, ValidationTypes } from 'class-validator';
@@ -42,13 +42,18 @@ interface Field extends Rule {
 
 type Fields = ReadonlyMap<string, Field>;
 
+/** The facts about all values of a DTO class. No subclass inherits them. */
+interface ClassFacts {
+  readonly bodyExample?: object;
+  readonly isOptional?: true;
+  readonly needsMember?: true;
+  /** The fields of a class with `@QuickDto()`. */
+  readonly quickFields?: Fields;
+}
+
 /** The metadata of a prototype: the fields of its class and of its base classes. */
 const FIELDS = Symbol('fields');
-/** The metadata of a class. No subclass inherits it. */
-const BODY_EXAMPLE = Symbol('body example');
-const OPTIONAL_BODY = Symbol('optional body');
-const AT_LEAST_ONE = Symbol('at least one member');
-const QUICK = Symbol('quick fields');
+const CLASS_FACTS = Symbol('class facts');
 
 /** Declares a field once: its validation, its schema in the document, and so the output of the serializer. */
 export function declareField(facts: FieldFacts, value: Rule): PropertyDecorator {
@@ -89,18 +94,6 @@ export function isGivenOnce({ prototype = {} }: Type<object>, name: string): boo
   return field !== undefined && !Array.isArray(field.fromText?.(''));
 }
 
-/**
- * Gives the body of a DTO class another example than the members of all its fields. Swagger UI sends it, also if it was not
- * read: it does no harm.
- */
-export function BodyExample(example: object): ClassDecorator {
-  return Reflect.metadata(BODY_EXAMPLE, example);
-}
-
-export function bodyExampleOf(type: Type<object>): object | undefined {
-  return Reflect.getOwnMetadata(BODY_EXAMPLE, type);
-}
-
 /** Returns the fields of a prototype, including inherited ones. */
 function fieldsOf(prototype: object): Fields {
   return Reflect.getMetadata(FIELDS, prototype) ?? new Map();
@@ -137,15 +130,22 @@ export function valueAt(json: unknown, ...place: Place): unknown {
   }, json);
 }
 
-/** Declares that a request may leave out a body of this class: all its members have presets. */
-export const OptionalBody = (): ClassDecorator => SetMetadata(OPTIONAL_BODY, true);
+function addClassFacts(facts: ClassFacts): ClassDecorator {
+  return (type) => Reflect.defineMetadata(CLASS_FACTS, { ...classFactsOf(type), ...facts }, type);
+}
 
-export const isOptionalBody = (type: Type<object>): boolean => Reflect.hasOwnMetadata(OPTIONAL_BODY, type);
+export function classFactsOf(type: object): ClassFacts {
+  return Reflect.getOwnMetadata(CLASS_FACTS, type) ?? {};
+}
+
+/** Gives a body another example than its fields. Swagger UI sends it, also if it was not read: it does no harm. */
+export const BodyExample = (bodyExample: object): ClassDecorator => addClassFacts({ bodyExample });
+
+/** Declares that a request may leave out a body of this class: all its members have presets. */
+export const OptionalBody = (): ClassDecorator => addClassFacts({ isOptional: true });
 
 /** Requires at least one member of a DTO class whose members are all optional. */
-export const AtLeastOne = (): ClassDecorator => SetMetadata(AT_LEAST_ONE, true);
-
-export const needsMember = (type: Type<object>): boolean => Reflect.hasOwnMetadata(AT_LEAST_ONE, type);
+export const AtLeastOne = (): ClassDecorator => addClassFacts({ needsMember: true });
 
 /**
  * Declares that each member of a class has a field decorator and no other decorator of class-validator or
@@ -157,15 +157,10 @@ export function QuickDto(): ClassDecorator {
     const lists = [...fields.values()].filter(({ schema, classOf }) => schema.isArray && classOf);
     // `@ValidateNested()` is a second validator of a list of objects.
     const hasOthers = validatedFields(type).length !== fields.size + lists.length;
-    const others = lists.filter(({ classOf }) => classOf && !quickFieldsOf(classOf()));
+    const others = lists.filter(({ classOf }) => classOf && !classFactsOf(classOf()).quickFields);
     if (hasOthers || others.length > 0) throw new Error(`${type.name} has other validators, too.`);
-    SetMetadata(QUICK, fields)(type);
+    addClassFacts({ quickFields: fields })(type);
   };
-}
-
-/** Returns the fields of a class with the mark; undefined for another class. */
-export function quickFieldsOf(type: Type<object>): Fields | undefined {
-  return Reflect.getOwnMetadata(QUICK, type);
 }
 
 /** Lists the field of each validator. `@IsOptional()` and `@ValidateIf()` only switch the others on and off. */

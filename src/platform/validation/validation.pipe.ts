@@ -9,14 +9,12 @@ import {
 } from '@nestjs/common';
 import { validationFailed } from '../errors/platform.errors';
 import {
+  classFactsOf,
   FROM_TEXT,
   isGivenOnce,
   isObject,
-  isOptionalBody,
   type Members,
   mistakeIn,
-  needsMember,
-  quickFieldsOf,
   type Rule,
   validatedFields,
 } from './declare-field';
@@ -47,13 +45,13 @@ export class ApiValidationPipe extends ValidationPipe {
     const { metatype: type } = input;
     // A parameter of the type bigint has its own pipe, for example from `@PathId()`.
     if (!type || Object.is(type, BigInt) || !this.toValidate(input)) return value;
-    if (value === undefined && isOptionalBody(type)) value = {};
+    const { isOptional, needsMember, quickFields } = classFactsOf(type);
+    if (value === undefined && isOptional) value = {};
     if (!isObject(value)) throw validationFailed([`The ${input.type} must be a JSON object`]);
     const mistakes: string[] = [];
-    const isQuick = quickFieldsOf(type) !== undefined;
-    const dto = isQuick ? quickDto(type, value, input, mistakes) : await this.read(value, input, type);
+    const dto = quickFields ? quickDto(type, value, input, mistakes) : await this.read(value, input, type);
     if (mistakes.length > 0) throw validationFailed(mistakes);
-    if (!needsMember(type) || Object.values(dto).some((each) => each !== undefined)) return dto;
+    if (!needsMember || Object.values(dto).some((each) => each !== undefined)) return dto;
     const fields = [...new Set(validatedFields(type))];
     throw validationFailed([`The ${input.type} must have at least one of ${fields.join(', ')}`]);
   }
@@ -86,7 +84,8 @@ function quickDto(
   const dto: Record<string, unknown> = Object.assign(new type());
   const report = (place: readonly string[], rule: Rule['rule'], given: unknown): unknown =>
     mistakes.push(repetitionIn(type, input, place, given) ?? mistakeIn(place.join('.'), rule, given));
-  for (const [name, { isValid, rule, schema, classOf, fromText, fromJson }] of quickFieldsOf(type) ?? []) {
+  for (const [name, { isValid, rule, schema, classOf, fromText, fromJson }] of classFactsOf(type)
+    .quickFields ?? []) {
     if (Object.hasOwn(value, name)) {
       const convert = input.type === 'body' ? fromJson : fromText;
       dto[name] = convert ? convert(value[name]) : value[name];

@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { stringify } from 'lossless-json';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
 import type { EventTypes } from '../../platform/extension/extension';
-import { bodyExampleOf, isObject, needsMember, valueAt } from '../../platform/validation/declare-field';
+import { classFactsOf, isObject, valueAt } from '../../platform/validation/declare-field';
 import { operationsOf } from './responses';
 
 type Schemas = Readonly<Record<string, unknown>>;
@@ -15,9 +15,9 @@ const PLAIN: Readonly<Record<string, unknown>> = { '{"type":"string"}': 'text', 
 export function completeSchemas(paths: OpenAPIObject['paths'], schemas: Schemas): void {
   const operations = operationsOf(paths);
   for (const type of operations.flatMap(({ operationId }) => findOperation(operationId)?.types ?? [])) {
-    const [schema, example] = [schemas[type.name], bodyExampleOf(type)];
-    if (isObject(schema))
-      Object.assign(schema, needsMember(type) && { minProperties: 1 }, example && { example });
+    const schema = schemas[type.name];
+    const { needsMember, bodyExample: example } = classFactsOf(type);
+    if (isObject(schema)) Object.assign(schema, needsMember && { minProperties: 1 }, example && { example });
   }
   // Tools that send requests, such as dredd, read no example of a schema.
   for (const each of operations.flatMap(({ parameters = [] }) => parameters))
