@@ -165,7 +165,6 @@ export function Flag(facts: FieldFacts<boolean>): PropertyDecorator {
 type NumberFacts = FieldFacts<number> & Readonly<Record<'min' | 'max', number>>;
 
 const MAX_INT32 = 2 ** 31 - 1;
-const PLAIN_INTEGER = /^(?:0|-?[1-9][0-9]{0,15})$/;
 const PLAIN_DECIMAL = /^-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,15})?$/;
 
 /** Declares an integer that a number holds exactly. In a query it is a plain decimal: not `1e1`, not `01`. */
@@ -175,7 +174,7 @@ export function Integer({ min, max, ...facts }: NumberFacts): PropertyDecorator 
     schema: { type: 'integer', format, minimum: min, maximum: max },
     rule: `a whole number from ${min} to ${max}`,
     isValid: (value) => Number.isSafeInteger(value) && Number(value) >= min && Number(value) <= max,
-    fromText: (text) => toNumber(text, PLAIN_INTEGER),
+    fromText: (text) => toNumber(int64FromText(text)),
   });
 }
 
@@ -185,13 +184,13 @@ export function Decimal({ min, max, ...facts }: NumberFacts): PropertyDecorator 
     schema: { type: 'number', format: 'double', minimum: min, maximum: max },
     rule: `a number from ${min} to ${max}`,
     isValid: (value) => typeof value === 'number' && value >= min && value <= max,
-    fromText: (text) => toNumber(text, PLAIN_DECIMAL),
-    fromJson: (value) => (typeof value === 'bigint' ? Number(value) : value),
+    fromText: (text) => (typeof text === 'string' && PLAIN_DECIMAL.test(text) ? Number(text) : text),
+    fromJson: toNumber,
   });
 }
 
-function toNumber(text: unknown, form: RegExp): unknown {
-  return typeof text === 'string' && form.test(text) ? Number(text) : text;
+function toNumber(value: unknown): unknown {
+  return typeof value === 'bigint' ? Number(value) : value;
 }
 
 type Int64Facts = FieldFacts<number | bigint> & Partial<Readonly<Record<'min' | 'max', number | bigint>>>;
