@@ -1,10 +1,9 @@
 import { isObject } from '../../platform/validation/declare-field';
+import { parseInt64, PLAIN_DECIMAL } from '../../platform/validation/int64';
 
 /** A schema of OpenAPI 3.0 or of JSON Schema 2020-12. */
 export type Schema = Readonly<Record<string, unknown>>;
 export type Schemas = Readonly<Record<string, Schema>>;
-
-const PLAIN_DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;
 
 /** The two forms of an int64: agents whose JSON library rounds beyond 2^53 send the decimal text. */
 const INT64_FORMS = [{ type: 'integer' }, { type: 'string', pattern: PLAIN_DECIMAL.source }];
@@ -66,7 +65,7 @@ export function withExactIntegers(value: unknown, schema: unknown): unknown {
   if (!isObject(schema)) return value;
   const { anyOf, items, properties } = schema;
   if (anyOf === INT64_FORMS) {
-    return typeof value === 'string' && PLAIN_DECIMAL.test(value) ? BigInt(value) : value;
+    return typeof value === 'string' ? (parseInt64(value) ?? value) : value;
   }
   if (Array.isArray(value)) return value.map((each) => withExactIntegers(each, items));
   if (isObject(value) && isObject(properties)) {

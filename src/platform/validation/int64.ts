@@ -9,7 +9,7 @@ export const MAX_INT64 = 2n ** 63n - 1n;
 /** The digits of the longest int64. Longer texts need no arithmetic. */
 const MAX_DIGITS = 19;
 
-const PLAIN_DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;
+export const PLAIN_DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;
 const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** The schema of an int64. Its bounds are bigints, because a number cannot hold the highest one. */
