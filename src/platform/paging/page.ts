@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import { platformErrors } from '../errors/platform.errors';
-import { type Choice, Integer, OneOf } from '../validation/fields';
+import { Integer, OneOf } from '../validation/fields';
 import { MAX_INT64, MIN_INT64, parseInt64 } from '../validation/int64';
 import { declareField } from '../validation/declare-field';
 
@@ -8,14 +8,6 @@ export const MAX_ITEMS = 100;
 const DEFAULT_ITEMS = 20;
 /** Longer than any cursor that a list returns. */
 const MAX_CURSOR_LENGTH = 512;
-
-export type Sort = 'id' | '-id';
-
-const SORT: Choice<Sort> = {
-  name: 'Sort',
-  description: 'Order of a list: `id` is ascending, oldest first; `-id` is descending, newest first.',
-  values: ['id', '-id'],
-};
 
 /** The query parameters of every list. A list adds its filters in a subclass. */
 export class PageQuery {
@@ -47,8 +39,15 @@ export class PageQuery {
 
 /** The query parameters of a list that can be sorted both ways. */
 export class SortedPageQuery extends PageQuery {
-  @OneOf(SORT, { optional: true, default: 'id', description: 'Order of the list.', example: 'id' })
-  readonly sort: Sort = 'id';
+  @OneOf(
+    {
+      name: 'Sort',
+      description: 'Order of a list: `id` is ascending, oldest first; `-id` is descending, newest first.',
+      values: ['id', '-id'],
+    },
+    { optional: true, default: 'id', description: 'Order of the list.', example: 'id' },
+  )
+  readonly sort: 'id' | '-id' = 'id';
 }
 
 /** The members of a query that are not filters. */
@@ -75,19 +74,16 @@ export interface PageRequest {
   readonly after: string | undefined;
 }
 
-/** A page as the client receives it. */
-interface PageResponse {
-  /** The config of the route, which identifies it. Routes print different fields. */
-  readonly route: object;
-  /** The items as JSON. */
-  readonly body: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 /** One page of a list ordered by id. A handler returns it: the body is its items, and `Link` has its neighbours. */
 export class Page<T> {
   /** Set by the first request of a route that sends the page, for all requests of this route that share it. @internal */
-  response?: PageResponse;
+  response?: {
+    /** The config of the route, which identifies it. Routes print different fields. */
+    readonly route: object;
+    /** The items as JSON. */
+    readonly body: string;
+    readonly headers: Readonly<Record<string, string>>;
+  };
 
   /**
    * @param next the id after which the next page begins; undefined on the last page
