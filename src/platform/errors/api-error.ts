@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import { HttpException } from '@nestjs/common';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -6,12 +5,11 @@ export const JSON_TYPE = 'application/json; charset=utf-8';
 /** In code points. A message names every invalid field. */
 export const MAX_MESSAGE_LENGTH = 4_096;
 
-/** A `code` named after its status, for an error that has no row in the table of codes. */
-export interface StatusCode {
+/** The members of the Error body. */
+interface ErrorBody {
   readonly code: string;
-  readonly status: number;
-  /** The reason phrase, for an error without a message. */
   readonly message: string;
+  readonly status: number;
 }
 
 /** The parts of an error that may depend on the request. */
@@ -24,7 +22,7 @@ export interface ErrorOptions {
 }
 
 /** Has the fields of an `HttpException`. Like the errors of Fastify it has no stack trace, which costs more than a response. */
-function Expected(this: object, response: StatusCode, status: number): void {
+function Expected(this: object, response: ErrorBody, status: number): void {
   Object.assign(this, { response, status, message: response.message });
 }
 
@@ -42,7 +40,7 @@ export class ApiError extends ExpectedException {
   readonly mistakes: readonly string[];
 
   constructor(
-    { code, message: fixed, status }: StatusCode,
+    { code, message: fixed, status }: ErrorBody,
     { message: sentence = fixed, headers = {}, mistakes = [] }: ErrorOptions = {},
   ) {
     const isLong = sentence.length > MAX_MESSAGE_LENGTH;
@@ -61,13 +59,4 @@ export class ApiError extends ExpectedException {
 
 export function isClientError(status: number): boolean {
   return Number.isInteger(status) && status >= 400 && status < 500;
-}
-
-/**
- * Returns the code of a client error: the reason phrase in snake case, or `client_error` if the status is unassigned.
- * Some of these codes are also in the table of codes, with the same status.
- */
-export function codeOfStatus(status: number): StatusCode {
-  const message = STATUS_CODES[status] ?? 'Client Error';
-  return { code: message.replaceAll("'", '').replaceAll(/\W+/g, '_').toLowerCase(), status, message };
 }

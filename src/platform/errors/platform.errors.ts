@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpException } from '@nestjs/common';
-import { ApiError, codeOfStatus, isClientError } from './api-error';
+import { ApiError, isClientError } from './api-error';
 import { defineErrors, type DefinedError } from './define-errors';
 
 function retryLater(reason: string): (seconds: number) => string {
@@ -214,14 +214,18 @@ export function methodNotAllowed(allow: string): ApiError {
   });
 }
 
-/** Keeps an error of the store, and status and message of another client error; others are internal errors. */
+/**
+ * Keeps an error of the store, and status and message of another client error; others are internal errors. The code is the
+ * reason phrase in snake case, also if a row of the table has it, with the same status.
+ */
 export function fromNestException(exception: HttpException): ApiError {
   if (exception instanceof ApiError) return exception;
   const status = exception.getStatus();
   if (!isClientError(status)) return platformErrors.internal_error();
-  const known = codeOfStatus(status);
+  const reason = STATUS_CODES[status] ?? 'Client Error';
+  const code = reason.replaceAll("'", '').replaceAll(/\W+/g, '_').toLowerCase();
   const message = messageOf(exception);
-  return new ApiError(known, { message: message.trim() === '' ? known.message : message });
+  return new ApiError({ code, status, message: message.trim() === '' ? reason : message });
 }
 
 /** Returns the message of the body that Nest would send; a list of messages is joined. */
