@@ -177,14 +177,13 @@ function isPage({ returns: [status, body], maxItems }: OperationFacts): boolean 
 function ownHeaders(facts: OperationFacts): ResponseHeader[] {
   const { returns, rejects = [], untagged, deprecation } = facts;
   const [status, body] = returns;
+  const names: ResponseHeader[] = [];
+  if (status === 201 && !isList(body)) names.push('Location');
+  if (isPage(facts)) names.push('Link');
+  if (body && !untagged) names.push('ETag');
   // A client may keep the body, and asks whether it is current.
-  const isKept = status === 200 && taggedWithout(facts)?.length === 0;
-  return [
-    ...(status === 201 && !isList(body) ? (['Location'] as const) : []),
-    ...(isPage(facts) ? (['Link'] as const) : []),
-    ...(body && !untagged ? (['ETag'] as const) : []),
-    ...(isKept ? (['Cache-Control'] as const) : []),
-    ...(rejects.includes(platformErrors.idempotency_key_in_use) ? (['Idempotent-Replayed'] as const) : []),
-    ...(deprecation ? (['Link', 'Deprecation', 'Sunset'] as const) : []),
-  ];
+  if (status === 200 && taggedWithout(facts)?.length === 0) names.push('Cache-Control');
+  if (rejects.includes(platformErrors.idempotency_key_in_use)) names.push('Idempotent-Replayed');
+  if (deprecation) names.push('Link', 'Deprecation', 'Sunset');
+  return names;
 }

@@ -12,11 +12,6 @@ import { MAX_ITEMS } from '../../platform/paging/page';
 import { checkOperations, type Codes, codesOf, completeResponses, ERROR_SCHEMA } from './responses';
 import { completeEvents, completeSchemas } from './schemas';
 
-const API_TITLE = 'Animal Store';
-const API_VERSION = '1.0.0';
-
-const VERSION_PREFIX = /^\/v1(?=\/)/;
-
 const BEARER = {
   type: 'http',
   scheme: 'bearer',
@@ -56,9 +51,9 @@ export function createDocument(
   const basis = {
     openapi: '3.0.3',
     info: {
-      title: API_TITLE,
+      title: 'Animal Store',
       description: description(planTable),
-      version: API_VERSION,
+      version: '1.0.0',
       contact: { name: 'The operator of this deployment', ...(url !== undefined && { url }) },
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
@@ -76,7 +71,12 @@ export function createDocument(
     extraModels: Object.values(events).map(({ data }) => data),
     autoTagControllers: false,
   });
-  const paths = belowBase(document.paths);
+  // The base URL contains the version.
+  const entries = Object.entries(document.paths).map(([path, item]) => [
+    path.replace(/^\/v1(?=\/)/, ''),
+    item,
+  ]);
+  const paths: OpenAPIObject['paths'] = Object.fromEntries(entries);
   const schemas = { ...document.components?.schemas };
   checkOperations(paths, schemas, events);
   completeEvents(schemas, events);
@@ -146,13 +146,6 @@ function serversOf({ deployment, publicBaseUrl: base, stagingBaseUrl = base }: C
   return [{ url: base, kind: deployment }, ...staging].map(({ url, kind }) => {
     return { url, description: SERVERS[kind], 'x-internal': kind === 'development' };
   });
-}
-
-/** Removes the version prefix from the paths, because the base URL contains it. */
-function belowBase(paths: OpenAPIObject['paths']): OpenAPIObject['paths'] {
-  return Object.fromEntries(
-    Object.entries(paths).map(([path, item]) => [path.replace(VERSION_PREFIX, ''), item]),
-  );
 }
 
 /**
