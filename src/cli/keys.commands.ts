@@ -63,7 +63,7 @@ function addCreateAndListCommands(keys: OutputCommand, context: CommandContext):
         `  ${key}`,
         `id ${id}, expires ${cellText(issued.expiresAt)}, scopes ${scopes.join(', ')}`,
       ];
-      return { json: issued, text: lines.join('\n'), remedy: remedyOf(id) };
+      return { json: issued, text: lines.join('\n') };
     });
   keys
     .command('list')
@@ -121,7 +121,7 @@ function addChangeCommands(keys: OutputCommand, context: CommandContext): void {
         `Older secrets expire at ${graceEndsAt.toISOString()}; every instance rejects them at most 5 s later.`,
         `The key still expires at ${cellText(expiresAt)}.`,
       ];
-      return { json: rotated, text: lines.join('\n'), remedy: remedyOf(id) };
+      return { json: rotated, text: lines.join('\n') };
     });
   keys
     .command('revoke <id>')
@@ -142,9 +142,4 @@ function addChangeCommands(keys: OutputCommand, context: CommandContext): void {
       const text = isNew ? `Ban of ${id} lifted; takes effect within 5 s.` : `The key ${id} is not banned.`;
       return { json: { id, unbanned: isNew }, text };
     });
-}
-
-/** Says what to do if the secret of a key cannot be shown. */
-function remedyOf(id: string): string {
-  return ` The secret is lost: run "keys rotate ${id}" for another one, or revoke the key.`;
 }

@@ -15,9 +15,7 @@ interface Output {
   readonly json: unknown;
   readonly text: string;
   /** Why the command fails nevertheless, for status 1. */
-  readonly failure?: string | undefined;
-  /** The remedy if the output cannot be written. */
-  readonly remedy?: string;
+  readonly failure?: string;
 }
 
 /** A command whose action returns what it prints. */
@@ -36,8 +34,9 @@ export class OutputCommand extends Command {
     this.option('--json', 'print one JSON document').action(async (...args) => {
       const output = await action(...args);
       if (!output) return;
-      const { json, text, failure, remedy } = output;
-      printLine(this.getOptionValue('json') === true ? (stringify(json) ?? '') : text, remedy);
+      const { json, text, failure } = output;
+      const shown = this.getOptionValue('json') === true ? (stringify(json) ?? '') : text;
+      process.stdout.write(`${printable(shown)}\n`);
       if (failure !== undefined) throw new UserError(failure);
     });
   }
@@ -56,21 +55,16 @@ export class OutputCommand extends Command {
   }
 }
 
-/**
- * Ends the process if standard output cannot be written: with status 1, or 0 if its reader has stopped, as `head` does.
- * Then a command still removes its unfinished file, as after Ctrl-C.
- */
+/** Ends the process if standard output cannot be written: with status 1, or 0 if its reader has stopped, as `head` does. */
 export function watchOutput(): void {
   const { stdout, stderr } = process;
   if (stdout.listenerCount('error') > 0) return;
   // An error of standard error cannot be reported anywhere.
   stderr.on('error', () => undefined);
-  let isFirst = true;
-  stdout.on('error', (error: NodeJS.ErrnoException & Pick<Output, 'remedy'>) => {
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
     const hasReader = error.code !== 'EPIPE';
-    if (isFirst && hasReader) stderr.write(`${outputError(error).message}${error.remedy ?? ''}\n`);
-    if (isFirst && !process.emit('SIGINT', 'SIGINT')) process.exit(hasReader ? 1 : 0);
-    isFirst = false;
+    if (hasReader) stderr.write(`${outputError(error).message}\n`);
+    process.exit(hasReader ? 1 : 0);
   });
   const isFile = !((stdout as Writable) instanceof Socket);
   // oxlint-disable-next-line no-underscore-dangle
@@ -86,13 +80,6 @@ const writeWhole: Writable['_write'] = (chunk: Buffer, _encoding, done) => {
     done(error instanceof Error ? error : undefined);
   }
 };
-
-/** @param remedy the sentence that `watchOutput` adds if the text cannot be written */
-function printLine(text: string, remedy?: string): void {
-  process.stdout.write(`${printable(text)}\n`, (error) => {
-    if (error) Object.assign(error, { remedy });
-  });
-}
 
 /** Escapes what could change how a terminal shows the text around it. In JSON the escape has the same meaning. */
 export function printable(text: string): string {

@@ -69,7 +69,7 @@ const leavesOf = ({ commands }: OutputCommand, prefix = ''): string[] =>
   });
 
 const FULL =
-  /^Standard output cannot be written \(ENOSPC: .*\)\. Free space on its disk, or restart its reader\./;
+  /^Standard output cannot be written \(ENOSPC: .*\)\. Free space on its disk, or restart its reader\.$/m;
 
 describe('every command', () => {
   const folder = dataFolder();
@@ -113,10 +113,10 @@ describe('every command', () => {
         'db revert': unused,
       };
       const values = { ID: (await app.createKey()).id, FILE: join(folder.path, 'backup'), PETS: pets };
-      const runs = Object.keys(COMMANDS).flatMap((name) => {
-        const run = [(databases[name] ?? app.database).directUrl, ...given(name, values)];
-        return name === 'keys create' ? [run, [...run, '--json']] : [run];
-      });
+      const runs = Object.keys(COMMANDS).map((name) => [
+        (databases[name] ?? app.database).directUrl,
+        ...given(name, values),
+      ]);
       // A socket cannot be opened again, nor a pipe of another user.
       runs.push([app.database.directUrl, 'pets', 'import', '-', '--format=csv']);
       for (const option of ['--help', '--version']) runs.push([unused.directUrl, option]);
@@ -133,7 +133,6 @@ describe('every command', () => {
       for (const [at, [, ...args]] of runs.entries()) {
         const result = JSON.parse(results[at]!);
         expect({ args, ...result }).toEqual({ args, status: 1, errors: expect.stringMatching(FULL) });
-        if (/create|rotate/.test(args[1]!)) expect(result.errors).toMatch(/ run "keys rotate [-0-9a-f]{36}"/);
       }
       expect(await app.database.query(`SELECT FROM pets WHERE name = 'Piped'`)).toHaveLength(1);
       await Promise.all([empty.drop(), unused.drop()]);
