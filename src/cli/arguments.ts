@@ -107,13 +107,12 @@ export function planOptions(description: string, isMandatory = false): Option[] 
   ];
 }
 
-/** Combines the options of a plan. Enterprise needs both numbers; the other plans accept none. */
-export function planChoice(options: PlanOptions & { readonly plan: Plan }, command: Command): PlanChoice;
-export function planChoice(options: PlanOptions, command: Command): PlanChoice | undefined;
-export function planChoice(options: PlanOptions, command: Command): PlanChoice | undefined {
-  const { plan: name, perMinute = null, perDay = null } = options;
-  if (!isPlanChoice({ plan: name ?? 'free', perMinute, perDay })) {
+/** Combines the options of a plan, by default `free`. Enterprise needs both numbers; the other plans accept none. */
+export function planChoice(options: PlanOptions, command: Command): PlanChoice {
+  const { plan = 'free', perMinute = null, perDay = null } = options;
+  const choice = { plan, perMinute, perDay };
+  if (!isPlanChoice(choice)) {
     command.error('error: --plan enterprise needs --per-minute and --per-day; other plans accept neither.');
   }
-  return name && { plan: name, perMinute, perDay };
+  return choice;
 }

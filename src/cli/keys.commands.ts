@@ -51,7 +51,8 @@ function addCreateAndListCommands(keys: OutputCommand, context: CommandContext):
     .option('--label <text>', 'purpose of the key', label, '')
     .option('--addresses <list>', 'the only addresses or CIDR blocks that may use the key', addresses)
     .prints(async (options: CreateOptions, command: Command) => {
-      const choice = planChoice(options, command);
+      const given = planChoice(options, command);
+      const choice = options.plan && given;
       const expiresAt = options.expires === 'never' ? undefined : options.expires;
       const { isNewAccount, ...issued } = await context.withService(ApiKeysService, (service) =>
         service.create({ ...options, choice, expiresAt, isExisting: options.existing }),
