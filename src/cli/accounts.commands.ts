@@ -1,25 +1,15 @@
 import type { Command } from 'commander';
 import { AccountsService, limitsOf, type Plan } from '../accounts';
-import type { SortedPageQuery } from '../platform/paging/page';
-import { planChoice, planOptions, since, wholeNumber } from './arguments';
+import { planChoice, planOptions } from './arguments';
 import type { CommandContext } from './context';
 import { listOf, type OutputCommand } from './output';
-import { readAll } from './read-all';
-
-interface AuditFilter {
-  readonly account?: string;
-  readonly since?: Date;
-  readonly limit?: number;
-}
 
 export function addAccountsCommands(accounts: OutputCommand, context: CommandContext): void {
   accounts
     .command('list')
     .description('list all accounts with their plan and rate limits')
     .prints(async () => {
-      const listed = await context.withService(AccountsService, (service) =>
-        readAll((query) => service.list(query)),
-      );
+      const listed = await context.readAll(AccountsService, (service, query) => service.list(query));
       const facts = listed.map(({ name, createdAt, disabledAt, ...choice }) => {
         return { account: name, plan: choice.plan, ...limitsOf(choice), createdAt, disabledAt };
       });
@@ -59,15 +49,11 @@ export function addAuditCommands(audit: OutputCommand, context: CommandContext):
     .command('list')
     .description('list the administrative changes: time, command, account, key, and the user of the system')
     .option('--account <name>', 'only changes of this account and its keys')
-    .option('--since <when>', 'only later changes: a time such as 30d, or a date such as 2026-11-22', since)
-    .option('--limit <n>', 'only the newest', wholeNumber)
-    .prints(async ({ account: name, since: from, limit }: AuditFilter) => {
-      const newest = await context.withService(AccountsService, async (service) => {
+    .prints(async ({ account: name }: { account?: string }) => {
+      const listed = await context.readAll(AccountsService, async (service, query) => {
         const account = name === undefined ? name : (await service.require(name)).name;
-        const list = (query: SortedPageQuery) => service.listAudit(query);
-        return await readAll(list, { sort: '-id', account }, limit, ({ at }) => !from || at > from);
+        return service.listAudit(Object.assign(query, { account }));
       });
-      const listed = newest.toReversed();
       return listOf(listed, ({ at, osUser, madeByKey, command, account, keyId: key, details }) => {
         const user = osUser ?? `key ${madeByKey}`;
         return { at: at.toISOString().replace(/\.\d+/, ''), user, command, account, key, details };

@@ -41,12 +41,6 @@ export const expiry = parserOf(
   `a time up to ${MAX_DAYS}d, such as 1h or 90d, or never`,
 );
 
-/** Parses a time before now, such as `7d`, or a date. */
-export const since = parserOf((text) => {
-  const at = new Date(/^\d{4}-\d\d-\d\d/.test(text) ? text : Date.now() - durationMs(text, MAX_MS));
-  return Number.isNaN(at.getTime()) ? undefined : at;
-}, 'a time before now such as 12h or 30d, or a date such as 2026-11-22 or 2026-11-22T20:51Z');
-
 export const day = parserOf((text) => (isCalendarDate(text) ? text : undefined), 'a date such as 2026-11-22');
 
 /** Parses a duration up to 7 days, such as `24h`, into milliseconds. */

@@ -7,6 +7,7 @@ import { START_WAIT_MS } from '../platform/database/data-source';
 import { DatabaseModule } from '../platform/database/database.module';
 import { migrate, migrationStates, type SchemaConfig } from '../platform/database/migrate';
 import { openDatabase } from '../platform/database/open-database';
+import { encodeCursor, MAX_ITEMS, type Page, SortedPageQuery } from '../platform/paging/page';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import { scopesOf, type Store } from '../app/store';
 import { UserError } from '../platform/errors/user-error';
@@ -70,6 +71,21 @@ export class CommandContext {
       } finally {
         await services.close();
       }
+    });
+  }
+
+  /** Reads all pages of a list. */
+  readAll<S, T>(type: Type<S>, list: (service: S, query: SortedPageQuery) => Promise<Page<T>>): Promise<T[]> {
+    return this.withService(type, async (service) => {
+      const query = Object.assign(new SortedPageQuery(), { limit: MAX_ITEMS });
+      let page = await list(service, query);
+      const items = [...page.items];
+      while (page.next !== undefined) {
+        Object.assign(query, { cursor: encodeCursor(page.request.list, page.next) });
+        page = await list(service, query);
+        items.push(...page.items);
+      }
+      return items;
     });
   }
 }

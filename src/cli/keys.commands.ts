@@ -15,7 +15,6 @@ import {
 } from './arguments';
 import type { CommandContext } from './context';
 import { cellText, listOf, type OutputCommand } from './output';
-import { readAll } from './read-all';
 
 const DEFAULT_EXPIRY = `${KEY_DAYS}d`;
 const DEFAULT_GRACE = `${GRACE_HOURS}h`;
@@ -74,9 +73,7 @@ function addCreateAndListCommands(keys: OutputCommand, context: CommandContext):
     .option('--revoked', 'only revoked keys')
     .option('--banned', 'only keys that are banned now')
     .prints(async (filter: KeyFilter) => {
-      const listed = await context.withService(ApiKeysService, (service) =>
-        readAll((query) => service.list(query, filter)),
-      );
+      const listed = await context.readAll(ApiKeysService, (service, query) => service.list(query, filter));
       return listOf(listed, ({ id, account, label: purpose, prefix, lastFour, ...facts }) => {
         const lists = { scopes: facts.scopes.join(', '), addresses: facts.addresses.join(', ') };
         return { id, account, label: purpose, key: `${prefix}…${lastFour}`, ...facts, ...lists };

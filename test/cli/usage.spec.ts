@@ -31,8 +31,6 @@ const WRONG = [
   'keys list --expiring never',
   'keys list --expiring 30',
   'keys revoke x',
-  'audit list --since yesterday',
-  'audit list --limit 0',
   'usage --from 2026-11-02 --to 2026-11-01',
   'usage --from 2999-01-01',
   'accounts disable',
