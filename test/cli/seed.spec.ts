@@ -20,7 +20,7 @@ describe('seed', () => {
   it('initialises an empty database, adds exactly that many plausible animals, and reports them in one line', async () => {
     const { status, out, all } = await seed('--pets', '2345');
     expect({ status, all }).toEqual({ status: 0, all: out });
-    expect(out).toMatch(/^Added 2345 animals in [\d.]+ s, \d+ per second \(--random-seed \d+\)\.\n$/);
+    expect(out).toMatch(/^Added 2345 animals \(--random-seed \d+\)\.\n$/);
     const rows = await animals();
     expect(rows).toHaveLength(2_345);
     expect(new Set(rows.map((row) => row.status))).toEqual(new Set(['available', 'pending', 'sold']));
