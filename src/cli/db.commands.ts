@@ -4,7 +4,7 @@ import { backupDatabase } from './backup/backup-database';
 import { restoreDatabase } from './backup/restore-database';
 import { migrate, migrationStates, revert } from '../platform/database/migrate';
 import type { CommandContext } from './context';
-import type { OutputCommand } from './output';
+import { listOf, type OutputCommand } from './output';
 import { withProgressBar } from './progress-bar';
 
 export function addDbCommands(db: OutputCommand, context: CommandContext): void {
@@ -31,11 +31,7 @@ export function addDbCommands(db: OutputCommand, context: CommandContext): void 
     .description('list all migrations: applied, pending, of a removed extension, or of a newer version')
     .prints(async () => {
       const states = await context.withDatabase(migrationStates);
-      const lines = states.map(({ name, state, extension }) => {
-        const owner = extension === null ? '' : ` (${extension})`;
-        return `${state.padEnd('applied'.length)}  ${name}${owner}`;
-      });
-      return { json: states, text: lines.join('\n') };
+      return listOf(states, ({ state, name, extension }) => ({ state, name, extension }));
     });
   addFileCommands(db, context);
 }
