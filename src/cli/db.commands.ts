@@ -1,5 +1,4 @@
 import { resolve } from 'node:path';
-import { version } from '../app/store';
 import { backupDatabase } from './backup/backup-database';
 import { restoreDatabase } from './backup/restore-database';
 import { migrate, migrationStates, revert } from '../platform/database/migrate';
@@ -42,7 +41,7 @@ function addFileCommands(db: OutputCommand, context: CommandContext): void {
     .option('--force', 'replace an existing file')
     .prints(async (name: string, { force }: { force?: true }) => {
       const file = resolve(name);
-      const request = { path: file, isReplacing: force === true, program: version };
+      const request = { path: file, isReplacing: force === true };
       const { createdAt, bytes, tables } = await context.withDatabase((config) =>
         withProgressBar((show) => backupDatabase(config.databaseUrl, request, show)),
       );

@@ -11,8 +11,6 @@ import { exportPets, importPets } from './pet-transfer.repository';
 import { withProgressBar } from './progress-bar';
 import { seedPets } from './seed.repository';
 
-const RANDOM_SEEDS = 2 ** 32;
-
 interface Options {
   readonly format?: PetFormat;
   readonly bom?: true;
@@ -78,7 +76,7 @@ export function addSeedCommand(seed: OutputCommand, context: CommandContext): vo
     .description('add sample animals; adds none if it fails or is interrupted')
     .requiredOption('--pets <number>', 'number of animals', wholeNumber)
     .option('--random-seed <text>', 'the same text makes the same animals (default: a random number)', label)
-    .prints(({ pets, randomSeed = String(randomInt(RANDOM_SEEDS)) }: { pets: number; randomSeed?: string }) =>
+    .prints(({ pets, randomSeed = String(randomInt(2 ** 32)) }: { pets: number; randomSeed?: string }) =>
       context.withSchema(async ({ databaseUrl }) => {
         await withProgressBar((show) => seedPets(databaseUrl, pets, randomSeed, (done) => show(done / pets)));
         return { json: { pets, randomSeed }, text: `Added ${named(pets)} (--random-seed ${randomSeed}).` };

@@ -94,7 +94,7 @@ describe('a backup', () => {
         client.connect().then(() => client.query(process.argv[2])).then(() => client.end())`;
       execFileSync(process.execPath, ['-e', program, changing.directUrl, insert('later')]);
     };
-    const given = { path, isReplacing: false, program: '1.0.0' };
+    const given = { path, isReplacing: false };
     const writing = backupDatabase(changing.url, given, () => insertLater());
     await until(async () => (await changing.query(LATE)).length === 1);
     await migration.query(`ALTER TABLE pets DROP COLUMN again; ${insert('late')}; COMMIT`);

@@ -1,5 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { gunzipSync, gzipSync } from 'node:zlib';
+import { version } from '../../src/app/store';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { migrations, schemaConfig } from '../support/schema-config';
 import { backup, backupFolder, messageOf, relationsOf, restore } from './support/backups';
@@ -90,14 +91,14 @@ describe('a restore that is rejected', () => {
   it('is of another format or a newer schema', async () => {
     const lacks = (part: string) => `This program lacks the ${part} of Animal Store.`;
     for (const format of [1, 3]) {
-      const path = replaced('"version":2,"program":"1.0.0"', `"version":${format},"program":"3.0.0"`);
+      const path = replaced(`"version":2,"program":"${version}"`, `"version":${format},"program":"3.0.0"`);
       expect(await messageOf(restore(target, path))).toBe(
         lacks(`format ${format} of the backup: restore it with version 3.0.0`),
       );
     }
     const older = { ...schemaConfig(target.url), migrations: migrations.slice(0, -1) };
     expect(await messageOf(restore(target, good, older))).toBe(
-      lacks(`migration ${migrations.at(-1)?.name} of the backup: restore it with version 1.0.0`),
+      lacks(`migration ${migrations.at(-1)?.name} of the backup: restore it with version ${version}`),
     );
     expect(await relationsOf(target)).toEqual([]);
   });

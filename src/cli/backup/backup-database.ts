@@ -2,6 +2,7 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
+import { version } from '../../app/store';
 import { announced, openConnection } from '../../platform/database/data-source';
 import { WITHOUT_TIMEOUTS } from '../../platform/database/migrate';
 import { type AppliedMigration, readApplied } from '../../platform/database/schema-states';
@@ -27,6 +28,7 @@ export const END_OF_ROWS = '\\.\n';
 export interface BackupHeader {
   readonly format: string;
   readonly version: number;
+  /** The version of the program. */
   readonly program: string;
   /** The time of the snapshot: RFC 3339, UTC. */
   readonly createdAt: string;
@@ -90,19 +92,18 @@ const namesOf = (tables: BackupHeader['tables']) => tables.map(({ table }) => ta
 /**
  * Writes all rows of one snapshot, and the positions of the sequences, to a file. The service may run meanwhile.
  *
- * @param target.program the version of this program
  * @param onProgress receives about the share of the text that was written
  * @throws UserError
  */
 export async function backupDatabase(
   databaseUrl: string,
-  { path, isReplacing, program }: { path: string; isReplacing: boolean; program: string },
+  { path, isReplacing }: { path: string; isReplacing: boolean },
   onProgress: (share: number) => void = () => undefined,
 ) {
   rejectExisting(path, isReplacing);
   const client = await openConnection(databaseUrl);
   try {
-    const header = await beginSnapshot(client, program);
+    const header = await beginSnapshot(client);
     const tables: { table: string; rows: number }[] = [];
     const text = backupText(client, header, tables, onProgress);
     const bytes = await writeWholeFile(path, (file) => pipeline(text, createGzip(), file));
@@ -113,7 +114,7 @@ export async function backupDatabase(
 }
 
 /** @throws UserError if the database is empty */
-async function beginSnapshot(client: Client, program: string): Promise<BackupHeader> {
+async function beginSnapshot(client: Client): Promise<BackupHeader> {
   const database = { query: async (text: string) => (await client.query(text)).rows };
   if ((await readApplied(database)).length === 0) {
     throw new UserError('There is nothing to back up: the database is empty (is DATA_DIR right?).');
@@ -126,7 +127,7 @@ async function beginSnapshot(client: Client, program: string): Promise<BackupHea
     throw new UserError('A migration has added or removed tables meanwhile: start the backup again.');
   }
   const createdAt = new Date().toISOString();
-  return { format: FORMAT, version: FORMAT_VERSION, program, createdAt, migrations, tables };
+  return { format: FORMAT, version: FORMAT_VERSION, program: version, createdAt, migrations, tables };
 }
 
 /** @param copied receives each table */

@@ -18,7 +18,7 @@ export function backupFolder(): { file: (name: string) => string; path: string; 
 }
 
 export function backup({ url }: { readonly url: string }, path: string, { isReplacing = false } = {}) {
-  return backupDatabase(url, { path, isReplacing, program: '1.0.0' });
+  return backupDatabase(url, { path, isReplacing });
 }
 
 export function restore({ url }: Pick<TestDatabase, 'url'>, path: string, config = schemaConfig(url)) {
