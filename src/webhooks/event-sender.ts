@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import type { Agent } from 'node:http';
 import { Injectable } from '@nestjs/common';
 import { printEvent, type StoredEvent } from '../events';
@@ -6,7 +6,6 @@ import { Clock } from '../platform/runtime/clock';
 import { SECOND_MS } from '../platform/runtime/time';
 import { AttemptsRepository } from './attempts.repository';
 import type { WebhookEntity } from './webhook.entity';
-import { sign } from './webhook-secrets';
 import { type Outcome, ReceiverClient } from './receiver-client';
 
 type SentEvent = Omit<StoredEvent, 'accountId'>;
@@ -26,11 +25,7 @@ export class EventSender {
     return this.send(webhook, event, undefined, `test_${randomUUID()}`);
   }
 
-  /**
-   * Signs an event by Standard Webhooks, and sends it.
-   *
-   * @param agent keeps the connection
-   */
+  /** Signs and sends an event. @param agent keeps the connection */
   async send(
     webhook: WebhookEntity,
     event: SentEvent,
@@ -62,4 +57,12 @@ export class EventSender {
     });
     return outcome;
   }
+}
+
+/** Signs a message by Standard Webhooks with each secret in force. */
+function sign(webhook: WebhookEntity, now: number, message: string): string {
+  const replaced = webhook.replacedSecrets.filter(([, until]) => Date.parse(until) > now);
+  return [webhook.secret, ...replaced.map(([secret]) => Buffer.from(secret, 'base64'))]
+    .map((secret) => `v1,${createHmac('sha256', secret).update(message).digest('base64')}`)
+    .join(' ');
 }

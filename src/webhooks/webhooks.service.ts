@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AccountsService } from '../accounts';
@@ -16,7 +17,6 @@ import { AttemptsRepository } from './attempts.repository';
 import { EventSender } from './event-sender';
 import type { WebhookEntity } from './webhook.entity';
 import { type Outcome, ReceiverClient } from './receiver-client';
-import { createSecret, printSecret, replaceSecret } from './webhook-secrets';
 import type * as dto from './webhooks.dto';
 import { webhookErrors } from './webhooks.errors';
 import {
@@ -25,6 +25,10 @@ import {
   WebhooksRepository,
   type WebhookValues,
 } from './webhooks.repository';
+
+const SECRET_BYTES = 32;
+/** A rotation whose response was lost costs no delivery, nor do two. */
+const MAX_REPLACED = 3;
 
 @Injectable()
 export class WebhooksService {
@@ -60,7 +64,7 @@ export class WebhooksService {
   ): Promise<dto.WebhookWithSecret> {
     const requested = this.types.requested(principal, types);
     this.requirePublic(url);
-    const secret = createSecret();
+    const secret = randomBytes(SECRET_BYTES);
     const now = new Date(this.clock.now());
     const values = {
       accountId: principal.accountId,
@@ -164,11 +168,14 @@ export class WebhooksService {
     { graceSeconds }: dto.WebhookRotation,
     outer?: EntityManager,
   ): Promise<dto.WebhookWithSecret> {
-    const secret = createSecret();
-    const webhook = await this.change('rotate', principal, id, outer, (previous) => ({
-      secret,
-      replacedSecrets: replaceSecret(previous, this.clock.now(), graceSeconds * SECOND_MS),
-    }));
+    const secret = randomBytes(SECRET_BYTES);
+    const webhook = await this.change('rotate', principal, id, outer, (previous) => {
+      const now = this.clock.now();
+      const end = new Date(now + graceSeconds * SECOND_MS).toISOString();
+      const replaced = [[previous.secret.toString('base64'), end] as const, ...previous.replacedSecrets];
+      const inForce = replaced.filter(([, until]) => Date.parse(until) > now);
+      return { secret, replacedSecrets: inForce.slice(0, MAX_REPLACED) };
+    });
     return Object.assign(webhook, { secret: printSecret(secret) });
   }
 
@@ -240,6 +247,11 @@ export class WebhooksService {
 function found(webhook: WebhookEntity | null): WebhookEntity {
   if (!webhook) throw webhookErrors.webhook_not_found();
   return webhook;
+}
+
+/** Returns a secret as the receiver gets it. */
+function printSecret(secret: Buffer): string {
+  return `whsec_${secret.toString('base64')}`;
 }
 
 function typesText(types: dto.Webhook['types']): string {
