@@ -11,9 +11,19 @@ import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, type ConfigOf } from '../platform/config/config';
+import * as parsers from '../platform/config/parsers';
 import { SECOND_MS } from '../platform/runtime/time';
 import { isPublicAddress } from './public-addresses';
-import type { webhookSettings } from './webhooks.settings';
+
+export const webhookSettings = {
+  webhooksAllowPrivate: {
+    variable: 'WEBHOOKS_ALLOW_PRIVATE',
+    defaultText: 'false',
+    parse: parsers.boolean,
+    meaning:
+      '`true` or `false`: whether webhooks may have `http` URLs and private, loopback or link-local addresses. Only for development.',
+  },
+};
 
 /** Why a delivery failed, in words for the owner of the webhook. */
 class DeliveryError extends Error {}

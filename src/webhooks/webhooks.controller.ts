@@ -2,16 +2,17 @@ import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/commo
 import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
-import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
+import { ADMIN_SCOPE, defineScopes } from '../platform/extension/define-scopes';
 import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
 import { PathId } from '../platform/validation/int64';
 import { MAX_ATTEMPTS } from './attempts.repository';
 import * as dto from './webhooks.dto';
 import { webhookErrors } from './webhooks.errors';
-import { webhookScopes } from './webhooks.scopes';
 import { WebhooksService } from './webhooks.service';
 
 const WebhookId = () => PathId('webhookId', 'Identifier of the webhook.', webhookErrors.webhook_not_found);
+
+export const webhookScopes = defineScopes('webhooks', 'manage');
 
 const scope = webhookScopes.manage;
 

@@ -7,12 +7,10 @@ import { DeliveryWorker } from './delivery-worker';
 import { EventSender } from './event-sender';
 import { webhooksMigrations } from './migrations/webhooks.migrations';
 import { WebhookEntity } from './webhook.entity';
-import { ReceiverClient } from './receiver-client';
-import { WebhooksController } from './webhooks.controller';
+import { ReceiverClient, webhookSettings } from './receiver-client';
+import { WebhooksController, webhookScopes } from './webhooks.controller';
 import { WebhooksRepository } from './webhooks.repository';
-import { webhookScopes } from './webhooks.scopes';
 import { WebhooksService } from './webhooks.service';
-import { webhookSettings } from './webhooks.settings';
 
 @StoreExtension({
   name: 'webhooks',
