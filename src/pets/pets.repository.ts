@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, Repository } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { Batches } from '../platform/database/batches';
 import { Sql, type Statement } from '../platform/database/sql';
 import { pages } from '../platform/database/lists';
@@ -54,15 +53,12 @@ const CHANGE_STATUS: Statement = {
   text: `UPDATE pets SET status = $2 WHERE id = $1 AND status = ANY($3::text[]) RETURNING ${PET_COLUMNS}`,
 };
 
-/** The animals in the database: prepared statements where speed counts, and TypeORM's repository elsewhere. */
+/** The animals in the database: prepared statements where speed counts, and TypeORM's entities elsewhere. */
 @Injectable()
 export class PetsRepository {
   private readonly inserts: Batches<NewPet, Pet>;
 
-  constructor(
-    private readonly sql: Sql,
-    @InjectRepository(PetEntity) private readonly entities: Repository<PetEntity>,
-  ) {
+  constructor(private readonly sql: Sql) {
     this.inserts = new Batches((pets) => this.insertAll(pets), { maxRunning: 1, maxWaitMs: sql.maxWaitMs });
   }
 
@@ -73,7 +69,7 @@ export class PetsRepository {
 
   /** Locks the row until the transaction ends, and returns it. */
   lock(id: bigint, transaction: EntityManager): Promise<Pet | null> {
-    return this.within(transaction).findOne({ where: { id }, lock: { mode: 'pessimistic_write' } });
+    return transaction.findOne(PetEntity, { where: { id }, lock: { mode: 'pessimistic_write' } });
   }
 
   async insert(pet: NewPet, transaction?: EntityManager): Promise<Pet> {
@@ -93,12 +89,12 @@ export class PetsRepository {
 
   /** Replaces an animal that the transaction has locked. */
   async update({ id, ...pet }: Pet, transaction: EntityManager): Promise<void> {
-    await this.within(transaction).update({ id }, pet);
+    await transaction.update(PetEntity, { id }, pet);
   }
 
   /** Deletes an animal that the transaction has locked. */
   async delete({ id }: Pet, transaction: EntityManager): Promise<void> {
-    await this.within(transaction).delete({ id });
+    await transaction.delete(PetEntity, { id });
   }
 
   /** Changes the status if it is one of `from`. @returns undefined if it is not, or the animal does not exist */
@@ -110,9 +106,5 @@ export class PetsRepository {
   ): Promise<Pet | undefined> {
     const [pet] = await this.sql.rows<Pet>(CHANGE_STATUS, [id, to, from], transaction);
     return pet;
-  }
-
-  private within(transaction: EntityManager): Repository<PetEntity> {
-    return transaction.withRepository(this.entities);
   }
 }

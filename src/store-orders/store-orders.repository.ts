@@ -84,7 +84,7 @@ export interface OrderKey {
   readonly accountId?: bigint;
 }
 
-/** The orders in the database: prepared statements where speed counts, and TypeORM's repository elsewhere. */
+/** The orders in the database: prepared statements where speed counts, and TypeORM's entities elsewhere. */
 @Injectable()
 export class StoreOrdersRepository {
   constructor(
@@ -100,7 +100,7 @@ export class StoreOrdersRepository {
   /** Locks the row until the transaction ends. */
   async lock(key: OrderKey, transaction: EntityManager): Promise<StoredOrder | undefined> {
     const lock = { mode: 'pessimistic_write' } as const;
-    const found = await this.within(transaction).findOne({ where: key, lock });
+    const found = await transaction.findOne(StoreOrderEntity, { where: key, lock });
     return found ? storedOrderOf(found) : undefined;
   }
 
@@ -139,14 +139,10 @@ export class StoreOrdersRepository {
   /** Changes the status of an order that the transaction has locked. */
   async updateStatus({ id, status, updatedAt }: StoredOrder, transaction: EntityManager): Promise<void> {
     const change = { status, updatedAt: new Date(updatedAt), expiresAt: null };
-    await this.within(transaction).update({ id }, change);
+    await transaction.update(StoreOrderEntity, { id }, change);
   }
 
   hasOpenOrder(petId: bigint, transaction: EntityManager): Promise<boolean> {
-    return this.within(transaction).existsBy({ petId, status: In(OPEN_STATUSES) });
-  }
-
-  private within(transaction: EntityManager): Repository<StoreOrderEntity> {
-    return transaction.withRepository(this.entities);
+    return transaction.existsBy(StoreOrderEntity, { petId, status: In(OPEN_STATUSES) });
   }
 }

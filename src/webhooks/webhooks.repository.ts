@@ -97,14 +97,13 @@ export class WebhooksRepository {
   async insert(values: WebhookValues & Pick<WebhookEntity, 'accountId'>, transaction: EntityManager) {
     const { accountId } = values;
     await this.sql.rows(LOCK_ACCOUNT, [accountId], transaction);
-    const webhooks = this.within(transaction);
-    if ((await webhooks.countBy({ accountId })) >= MAX_WEBHOOKS) return undefined;
+    if ((await transaction.countBy(WebhookEntity, { accountId })) >= MAX_WEBHOOKS) return undefined;
     // Not the least id that may follow: in another cluster lower ones may follow (decision 35).
-    const { identifiers } = await webhooks.insert({
+    const { identifiers } = await transaction.insert(WebhookEntity, {
       ...values,
       position: () => `coalesce(${NEWEST}, 0)`,
     });
-    return webhooks.findOneBy({ id: identifiers[0]?.['id'] });
+    return transaction.findOneBy(WebhookEntity, { id: identifiers[0]?.['id'] });
   }
 
   find(where: FindOptionsWhere<WebhookEntity>): Promise<WebhookEntity | null> {
@@ -113,13 +112,13 @@ export class WebhooksRepository {
 
   /** Locks the row until the transaction ends. */
   lock(where: FindOptionsWhere<WebhookEntity>, transaction: EntityManager): Promise<WebhookEntity | null> {
-    return this.within(transaction).findOne({ where, lock: { mode: 'pessimistic_write' } });
+    return transaction.findOne(WebhookEntity, { where, lock: { mode: 'pessimistic_write' } });
   }
 
   /** Changes a webhook that the transaction has locked. @returns it as it is then */
   async update({ id }: WebhookEntity, values: WebhookValues, transaction: EntityManager) {
-    await this.within(transaction).update({ id }, values);
-    return this.within(transaction).findOneByOrFail({ id });
+    await transaction.update(WebhookEntity, { id }, values);
+    return transaction.findOneByOrFail(WebhookEntity, { id });
   }
 
   /** Changes a leased webhook. @returns false if another lease has begun since it was read, or it was deleted */
@@ -133,7 +132,7 @@ export class WebhooksRepository {
   }
 
   async delete({ id }: WebhookEntity, transaction: EntityManager): Promise<void> {
-    await this.within(transaction).delete({ id });
+    await transaction.delete(WebhookEntity, { id });
   }
 
   /**
@@ -157,9 +156,5 @@ export class WebhooksRepository {
   async waiting(): Promise<number[]> {
     const rows = await this.sql.rows<{ count: number; seconds: number }>(WAITING, []);
     return rows.flatMap(({ count, seconds }) => [count, seconds]);
-  }
-
-  private within(transaction: EntityManager): Repository<WebhookEntity> {
-    return transaction.withRepository(this.entities);
   }
 }
