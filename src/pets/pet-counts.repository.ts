@@ -1,12 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Sql } from '../platform/database/sql';
-import { PET_STATUSES, type PetStatus } from './pet-status';
-
-export type PetCounts = Readonly<Record<PetStatus, number>>;
-
-export interface CountsOfCategory extends PetCounts {
-  readonly categoryId: bigint;
-}
+import { PET_STATUSES } from './pet-status';
+import type { Category, Inventory } from './pets.dto';
 
 const COUNTS = PET_STATUSES.map(
   (status) => `count(*) FILTER (WHERE status = '${status}')::float8 AS ${status}`,
@@ -30,19 +25,19 @@ const PAGE = `
 export class PetCountsRepository {
   constructor(private readonly sql: Sql) {}
 
-  async total(): Promise<PetCounts> {
-    const [counts] = await this.sql.rows<PetCounts>(TOTAL, []);
+  async total(): Promise<Inventory> {
+    const [counts] = await this.sql.rows<Inventory>(TOTAL, []);
     if (!counts) throw new Error('an aggregate has a row');
     return counts;
   }
 
   /** Returns the counts of each of some categories, in ascending order. */
-  ofCategories(ids: readonly bigint[]): Promise<CountsOfCategory[]> {
+  ofCategories(ids: readonly bigint[]): Promise<Category[]> {
     return this.sql.rows(OF_CATEGORIES, [ids]);
   }
 
   /** Returns the counts of categories that have animals, from the category `first` on. */
-  page(first: bigint, count: number): Promise<CountsOfCategory[]> {
+  page(first: bigint, count: number): Promise<Category[]> {
     return this.sql.rows(PAGE, [first, count]);
   }
 }

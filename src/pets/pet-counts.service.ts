@@ -4,13 +4,14 @@ import { WAIT_TIMEOUT_MESSAGE } from '../platform/database/database-errors';
 import { Sql } from '../platform/database/sql';
 import { Page, type PageQuery, pageRequestOf } from '../platform/paging/page';
 import { Semaphore } from '../platform/runtime/semaphore';
-import { type CountsOfCategory, type PetCounts, PetCountsRepository } from './pet-counts.repository';
+import { PetCountsRepository } from './pet-counts.repository';
+import type { Category, Inventory } from './pets.dto';
 
 /** Counts the animals, one query at a time: the other connections stay for other requests. */
 @Injectable()
 export class PetCountsService {
-  private readonly totals = new CoalescedRead<PetCounts>();
-  private readonly categories = new CoalescedRead<CountsOfCategory[]>();
+  private readonly totals = new CoalescedRead<Inventory>();
+  private readonly categories = new CoalescedRead<Category[]>();
 
   private readonly turns = new Semaphore(1);
 
@@ -20,14 +21,14 @@ export class PetCountsService {
   ) {}
 
   /** Counts all animals, or those of each of some categories. */
-  inventory(categoryIds?: readonly bigint[]): Promise<PetCounts | readonly CountsOfCategory[]> {
+  inventory(categoryIds?: readonly bigint[]): Promise<Inventory | readonly Category[]> {
     if (!categoryIds) return this.totals.read('all', () => this.inTurn(() => this.counts.total()));
     const ids = [...new Set(categoryIds)].toSorted((one, other) => Number(one - other));
     return this.categories.read(ids.join(), () => this.inTurn(() => this.counts.ofCategories(ids)));
   }
 
   /** Lists a page of the categories that have animals. @throws ApiError `invalid_cursor` */
-  async listCategories(query: PageQuery): Promise<Page<CountsOfCategory>> {
+  async listCategories(query: PageQuery): Promise<Page<Category>> {
     const request = pageRequestOf('/categories', query);
     const rows = await this.categories.read(request.key, () =>
       this.inTurn(() => this.counts.page(request.first, request.count)),
