@@ -1,5 +1,5 @@
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { StoreExtension } from '../platform/extension/extension';
+import { type EventTypes, StoreExtension } from '../platform/extension/extension';
 import { petsMigrations } from './migrations/pets.migrations';
 import { PetCountsController } from './pet-counts.controller';
 import { PetCountsRepository } from './pet-counts.repository';
@@ -8,10 +8,19 @@ import { PetEvents } from './pet-listeners';
 import { PetHolds } from './pet-holds';
 import { PetEntity } from './pet.entity';
 import { PetsController } from './pets.controller';
+import { Pet } from './pets.dto';
 import { PetsRepository } from './pets.repository';
-import { petEvents } from './pets.events';
 import { petScopes } from './pets.scopes';
 import { PetsService } from './pets.service';
+
+const facts = { data: Pet, scope: petScopes.read, isShared: true } as const;
+
+/** The events that the triggers of the table write. */
+export const petEvents = {
+  'pet.created': facts,
+  'pet.updated': facts,
+  'pet.deleted': facts,
+} satisfies EventTypes;
 
 @StoreExtension({
   name: 'pets',

@@ -1,4 +1,3 @@
 export { OrderEvents } from './order-listeners';
-export { orderEvents } from './store-orders.events';
-export { StoreOrdersModule } from './store-orders.module';
+export { orderEvents, StoreOrdersModule } from './store-orders.module';
 export { orderScopes } from './store-orders.scopes';

@@ -1,17 +1,29 @@
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountsModule } from '../accounts';
 import { PetsModule } from '../pets';
-import { StoreExtension } from '../platform/extension/extension';
+import { type EventTypes, StoreExtension } from '../platform/extension/extension';
 import { storeOrdersMigrations } from './migrations/store-orders.migrations';
 import { OrderEvents } from './order-listeners';
 import { OrderExpiry } from './order-expiry';
+import type { OrderStatus } from './order-status';
 import { orderSettings } from './store-orders.settings';
 import { StoreOrderEntity } from './store-order.entity';
 import { StoreOrdersController } from './store-orders.controller';
 import { StoreOrdersRepository } from './store-orders.repository';
-import { orderEvents } from './store-orders.events';
+import { Order } from './store-orders.dto';
 import { orderScopes } from './store-orders.scopes';
 import { StoreOrdersService } from './store-orders.service';
+
+const scope = [orderScopes.read, orderScopes.manage] as const;
+const facts = { data: Order, scope, staffScope: orderScopes.manage };
+
+/** The events that the triggers of the table write. */
+export const orderEvents = {
+  'order.placed': facts,
+  'order.approved': facts,
+  'order.delivered': facts,
+  'order.cancelled': facts,
+} satisfies EventTypes & Record<`order.${OrderStatus}`, object>;
 
 @StoreExtension({
   name: 'orders',
