@@ -1,10 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
 import { EntityManager, type FindOneOptions } from 'typeorm';
-import { ORDERS } from '../platform/database/page-statement';
 import { pages } from '../platform/database/lists';
 import { Sql, type Statement } from '../platform/database/sql';
-import type { Direction, PageRequest } from '../platform/paging/page';
+import type { PageRequest } from '../platform/paging/page';
 import { AccountEntity } from './account.entity';
 import { accountErrors } from './accounts.errors';
 import { ApiKeyEntity } from './api-key.entity';
@@ -53,7 +52,7 @@ const KEYS = `
   LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2`;
 
 /** Its first number is $6. A key is valid or not at $2. */
-const list = ({ from, order }: (typeof ORDERS)[Direction]): Statement => ({
+const list = (from: '>=' | '<=', order: 'ASC' | 'DESC'): Statement => ({
   isPlannedAnew: true,
   text: `${KEYS}
   WHERE ($1::bigint IS NULL OR k.account_id = $1) AND k.number ${from} $6
@@ -62,7 +61,7 @@ const list = ({ from, order }: (typeof ORDERS)[Direction]): Statement => ({
   ORDER BY k.number ${order} LIMIT $7`,
 });
 
-const LISTS = { ascending: list(ORDERS.ascending), descending: list(ORDERS.descending) };
+const LISTS = { ascending: list('>=', 'ASC'), descending: list('<=', 'DESC') };
 
 const FIND = `${KEYS} WHERE k.id = $1`;
 

@@ -23,7 +23,7 @@ export class FindPets1795219200008 extends SqlMigration {
 }
 
 export class PetsOrder1795219200010 extends SqlMigration {
-  // NULLS FIRST: an order that the index on (category_id, id) does not give (page-statement.ts).
+  // NULLS FIRST: an order that the index on (category_id, id) does not give (lists.ts).
   override readonly upSql = `
     DROP INDEX pets_category_id_status_id;
     CREATE INDEX pets_category_id_status_id ON pets (category_id NULLS FIRST, status, id)`;

@@ -53,7 +53,7 @@ export class ManagedOrders1795219200009 extends SqlMigration {
 }
 
 export class OrdersOrder1795219200011 extends SqlMigration {
-  // NULLS FIRST: an order that the index on (account_id, id) does not give (page-statement.ts).
+  // NULLS FIRST: an order that the index on (account_id, id) does not give (lists.ts).
   override readonly upSql = `
     DROP INDEX store_orders_account_id_status_id;
     CREATE INDEX store_orders_account_id_status_id ON store_orders (account_id NULLS FIRST, status, id)`;
