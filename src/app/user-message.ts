@@ -1,5 +1,4 @@
 import { types } from 'node:util';
-import { EmbeddedServerError } from '../embedded-postgres';
 import { isDatabaseUnavailable, POOLER_FAULT } from '../platform/database/database-errors';
 import { ApiError } from '../platform/errors/api-error';
 import { codeOf, UserError } from '../platform/errors/user-error';
@@ -40,8 +39,7 @@ const TAKEN = /^42(P07|710|723|701)$/;
 
 /** Explains an error to the operator in one sentence; an unexpected error keeps its stack trace. */
 export function userMessage(error: unknown): string {
-  if (error instanceof UserError || error instanceof ApiError || error instanceof EmbeddedServerError)
-    return error.message;
+  if (error instanceof UserError || error instanceof ApiError) return error.message;
   if (!types.isNativeError(error)) return String(error);
   const sentence = SENTENCES[codeOf(error)];
   if (sentence !== undefined) return sentence;

@@ -2,8 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { UserError } from '../platform/errors/user-error';
 import type { PlacedOptions } from './embedded-server';
-import { EmbeddedServerError, type Programs, reasonOf, run, type ServerUser } from './programs';
+import { type Programs, reasonOf, run, type ServerUser } from './programs';
 
 /** PostgreSQL's own superuser. `pg_hba.conf` rejects its connections. */
 export const SUPERUSER = 'postgres';
@@ -28,7 +29,7 @@ export function prepareFolder(directory: string, user: ServerUser | undefined): 
   const isEmpty = names.length === 0;
   // As root, DATA_DIR=/etc would otherwise close /etc to its users.
   if (!isOwn || !(isEmpty || names.some((name) => /^(pg\d+|init-.*|postgres\.log)$/.test(name)))) {
-    throw new EmbeddedServerError(
+    throw new UserError(
       `The folder ${directory} belongs to another user or holds other files: start the service as its owner, or set DATA_DIR to a new or an empty folder.`,
     );
   }
@@ -65,8 +66,6 @@ DO $$ BEGIN EXECUTE format('COPY (SELECT %L) TO %L', 'local all ${APP_ROLE} trus
     const fix = reason.includes('user does not exist')
       ? 'add that user to /etc/passwd, start the service as a user that has a name there, or set DATABASE_URL'
       : 'fix that, set DATA_DIR to another folder, or set DATABASE_URL';
-    throw new EmbeddedServerError(
-      `PostgreSQL could not create its files in ${directory} (${reason}): ${fix}.`,
-    );
+    throw new UserError(`PostgreSQL could not create its files in ${directory} (${reason}): ${fix}.`);
   }
 }

@@ -5,10 +5,10 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { UserError } from '../platform/errors/user-error';
 import { APP_ROLE, clusterOf, createCluster, prepareFolder } from './data-folder';
 import {
   chooseServerUser,
-  EmbeddedServerError,
   findPrograms,
   type Programs,
   reachablePath,
@@ -75,7 +75,7 @@ export interface EmbeddedServer {
  * Starts the server of dataDir; the first start creates its files. The server stops when this process ends for any
  * reason, SIGKILL included. A command shares the server of a running service, and then changes nothing in the folder.
  *
- * @throws EmbeddedServerError for every error that the operator can fix
+ * @throws UserError for every error that the operator can fix
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const given = resolve(options.dataDir);
@@ -85,7 +85,7 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
     return await start({ ...options, directory, user });
   } catch (error) {
     if (!(error instanceof Error && 'syscall' in error)) throw error;
-    throw new EmbeddedServerError(
+    throw new UserError(
       `The folder ${directory} cannot be used (${error.message}): correct that, or set DATA_DIR to another folder.`,
     );
   }
@@ -100,7 +100,7 @@ async function start(options: PlacedOptions): Promise<EmbeddedServer> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const running = await runningServer(options);
     if (running) return running;
-    if (isShared && !allowSharedUser) throw new EmbeddedServerError(SHARED_USER);
+    if (isShared && !allowSharedUser) throw new UserError(SHARED_USER);
     prepareFolder(directory, user);
     const programs = await findPrograms(options);
     await createCluster(options, programs);
@@ -112,7 +112,7 @@ async function start(options: PlacedOptions): Promise<EmbeddedServer> {
     stalePid = readServer(directory)?.pid;
     await sleep(RETRY_PAUSE_MS);
   }
-  throw new EmbeddedServerError(
+  throw new UserError(
     `PostgreSQL did not start (${reasonOf(log)}): read ${directory}/postgres.log, or set DATABASE_URL to another server.`,
   );
 }
@@ -130,7 +130,7 @@ async function runningServer({ directory, purpose }: PlacedOptions): Promise<Emb
       return { ...accessOf(directory, server.socketDirectory), ended, stop: () => Promise.resolve() };
     }
     if (Date.now() - startedAt < (isServing ? READY_LIMIT_MS : BUSY_LIMIT_MS)) continue;
-    throw new EmbeddedServerError(
+    throw new UserError(
       `The data folder ${directory} is in use by process ${server.owner}: stop that process, or set DATA_DIR to another folder.`,
     );
   }

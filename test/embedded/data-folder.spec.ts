@@ -12,7 +12,7 @@ const folder = temporaryFolder();
 afterAll(cleanUp);
 
 const foreign = (path: string) =>
-  `EmbeddedServerError: The folder ${path} belongs to another user or holds other files: start the service as its owner, or set DATA_DIR to a new or an empty folder.`;
+  `Error: The folder ${path} belongs to another user or holds other files: start the service as its owner, or set DATA_DIR to a new or an empty folder.`;
 
 describe('DATA_DIR', () => {
   it('is rejected if it is a file', async () => {
@@ -20,7 +20,7 @@ describe('DATA_DIR', () => {
     writeFileSync(file, '');
     for (const path of [file, join(file, 'below')]) {
       expect(await rejectionOf(startEmbedded(options(path)))).toMatch(
-        /^EmbeddedServerError: The folder .+ cannot be used \((EEXIST|ENOTDIR): .+\): correct that, or set DATA_DIR to another folder\.$/,
+        /^Error: The folder .+ cannot be used \((EEXIST|ENOTDIR): .+\): correct that, or set DATA_DIR to another folder\.$/,
       );
     }
   });
@@ -58,7 +58,7 @@ describe('DATA_DIR', () => {
     const closed = join(folder, 'closed');
     mkdirSync(closed, { mode: 0o700 });
     expect(await rejectionOf(startEmbedded(options(join(closed, 'data'))))).toMatch(
-      /^EmbeddedServerError: PostgreSQL could not create its files in .+ \(.+: Permission denied\): fix that, set DATA_DIR to another folder, or set DATABASE_URL\.$/,
+      /^Error: PostgreSQL could not create its files in .+ \(.+: Permission denied\): fix that, set DATA_DIR to another folder, or set DATABASE_URL\.$/,
     );
   });
 });

@@ -70,7 +70,7 @@ const command = options(dataDir, { purpose: 'command' });
 const postmaster = () => Number.parseInt(readFileSync(pidFile, 'utf8'), 10);
 const rowsOf = (server: Pick<EmbeddedServer, 'url'>) => query(server.url(), 'select n from kept');
 const inUse = (directory: string, pid: number) =>
-  `EmbeddedServerError: The data folder ${directory} is in use by process ${pid}: stop that process, or set DATA_DIR to another folder.`;
+  `Error: The data folder ${directory} is in use by process ${pid}: stop that process, or set DATA_DIR to another folder.`;
 
 describe('the embedded server', () => {
   it('is PostgreSQL 18 in UTF-8 and UTC without a TCP port, for any variables of libpq and node-postgres', async () => {
@@ -208,7 +208,7 @@ describe('the embedded server', () => {
     const text = readFileSync(rules, 'utf8');
     writeFileSync(rules, 'wrong');
     expect(await rejectionOf(startEmbedded(options(dataDir)))).toBe(
-      `EmbeddedServerError: PostgreSQL did not start (could not load ${rules}): read ${dataDir}/postgres.log, or set DATABASE_URL to another server.`,
+      `Error: PostgreSQL did not start (could not load ${rules}): read ${dataDir}/postgres.log, or set DATABASE_URL to another server.`,
     );
     writeFileSync(rules, text);
   });
@@ -245,7 +245,7 @@ describe('the embedded server', () => {
     mockUser = NOBODY;
     const production = options(join(folder, 'production'), { allowSharedUser: false });
     expect(await rejectionOf(startEmbedded(production))).toMatch(
-      /^EmbeddedServerError: In production PostgreSQL does not run as the user nobody, .+: create a user postgres, .+\.$/,
+      /^Error: In production PostgreSQL does not run as the user nobody, .+: create a user postgres, .+\.$/,
     );
     expect(existsSync(production.dataDir)).toBe(false);
     const shared = join(folder, 'shared');

