@@ -3,7 +3,7 @@ import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { AccountsModule } from '../accounts';
 import { AuthModule, BearerGuard, ScopeGuard } from '../auth';
 import type { Clock } from '../platform/runtime/clock';
-import type { Config } from '../platform/config/config';
+import type { DatabaseConfig } from '../platform/database/data-source';
 import { DatabaseModule } from '../platform/database/database.module';
 import { ErrorFilter } from '../server/http/error.filter';
 import { Connections } from '../server/http/connections';
@@ -14,8 +14,8 @@ import { RuntimeModule } from '../platform/runtime/runtime.module';
 import { ApiValidationPipe } from '../platform/validation/validation.pipe';
 import { scopesOf, type Store } from './store';
 
-/** `databaseUrl`: also of the embedded server. `isWorker`: the primary process has the port for metrics. */
-export type ServiceConfig = Config & { readonly databaseUrl: string; readonly isWorker?: boolean };
+/** `isWorker`: the primary process has the port for metrics. */
+export type ServiceConfig = DatabaseConfig & { readonly isWorker?: boolean };
 
 /** The addresses of a controller begin with /v1 unless it names another version. */
 export const VERSIONING: VersioningOptions = { type: VersioningType.URI, defaultVersion: '1' };

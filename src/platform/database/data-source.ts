@@ -4,10 +4,8 @@ import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
 import { isReadOnly, isUnusable, markUnsent, POOLER_FAULT, unfired } from './database-errors';
 
-export type DatabaseConfig = Pick<
-  Config,
-  'databasePipelining' | 'databasePoolSize' | 'databasePoolWaitMs' | 'databasePreparedStatements'
-> & { readonly databaseUrl: string };
+/** `databaseUrl`: also of the embedded server. */
+export type DatabaseConfig = Config & { readonly databaseUrl: string };
 
 /** Each occupies one process of the server, and more than four serve no more requests. */
 const MAX_PIPELINED = 4;
@@ -119,8 +117,7 @@ export function dataSourceOptions(config: DatabaseConfig) {
 }
 
 /** Divides the connections of a process: a third of them are pipelined, the pool has the others. */
-export function connectionsOf(config: Omit<DatabaseConfig, 'databaseUrl' | 'databasePoolWaitMs'>) {
-  const { databasePipelining, databasePoolSize, databasePreparedStatements } = config;
+export function connectionsOf({ databasePipelining, databasePoolSize, databasePreparedStatements }: Config) {
   const isOn = databasePipelining && databasePreparedStatements;
   const pipelined = isOn ? Math.min(MAX_PIPELINED, Math.floor(databasePoolSize / 3)) : 0;
   return { pool: databasePoolSize - pipelined, pipelined };
