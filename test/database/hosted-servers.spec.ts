@@ -25,7 +25,7 @@ const REFUSED =
   /^The server in DATABASE_URL lacks or refuses a function that Animal Store needs \((function \w+\(.*\) does not exist|not here)\): enable it, or use another server\.$/;
 const NEEDED = [
   ['pg_control_system()', 'pg_postmaster_start_time()'],
-  ['pg_try_advisory_xact_lock(bigint)'],
+  ['pg_advisory_xact_lock(bigint)'],
   ['set_config(text,text,boolean)'],
 ];
 const DISPENSABLE = [['pg_control_system()', 'pg_control_checkpoint()'], ['pg_postmaster_start_time()']];

@@ -145,19 +145,12 @@ export async function inMigrationTransaction<T>(
       await queryRunner.query(WITHOUT_TIMEOUTS);
       const locking = queryRunner.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
       await announced('another process, which uses the schema', locking);
-      await queryRunner.query(NEEDED_FUNCTIONS);
       return await work(queryRunner);
     });
   } finally {
     await source.destroy();
   }
 }
-
-/** Calls what the service needs of the server beyond plain SQL (decision 40), so that the start finds what is missing. */
-const NEEDED_FUNCTIONS = `
-  SELECT pg_try_advisory_xact_lock(${MIGRATION_LOCK + 1}), pg_snapshot_xmin(pg_current_snapshot()),
-    pg_snapshot_xmax(pg_current_snapshot()),
-    CASE WHEN current_setting('transaction_read_only') = 'off' THEN pg_current_xact_id() END`;
 
 async function rejectUnsuitable(runner: QueryRunner): Promise<void> {
   const [row]: { version: string; encoding: string }[] = await runner.query(
