@@ -8,11 +8,10 @@ import { Pool } from 'pg';
 import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import type { Config } from '../platform/config/config';
-import { platformErrors } from '../platform/errors/platform.errors';
+import { platformErrors, sendError } from '../platform/errors/platform.errors';
 import { listenError } from '../platform/errors/user-error';
 import type { Logger } from './logging/logger';
 import type { Connections } from './http/connections';
-import { sendError } from './http/error.filter';
 import { routeOf } from './logging/request-log';
 import { METRICS, type WorkerMessage, type Workers } from './workers';
 

@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpException } from '@nestjs/common';
-import { ApiError, isClientError } from './api-error';
+import type { FastifyReply } from 'fastify';
+import { ApiError, isClientError, JSON_TYPE } from './api-error';
 import { defineErrors, type DefinedError } from './define-errors';
 
 function retryLater(reason: string): (seconds: number) => string {
@@ -236,4 +237,14 @@ function messageOf(exception: HttpException): string {
   const isBody = typeof response === 'object' && response !== null && 'message' in response;
   const messages = [isBody ? response.message : response].flat().filter((each) => typeof each === 'string');
   return messages.length > 0 ? messages.join('; ') : exception.message;
+}
+
+export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+  const status = error.getStatus();
+  reply.request.errorCode = error.code;
+  reply.code(status).headers(error.headers).type(JSON_TYPE);
+  // RFC 9110, 15.5.2.
+  if (status === 401 && !reply.hasHeader('WWW-Authenticate'))
+    reply.header('WWW-Authenticate', BEARER_CHALLENGE);
+  return reply.send(error.body);
 }

@@ -1,8 +1,8 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseUnavailable, OutcomeUnknownError } from '../../platform/database/database-errors';
-import { type ApiError, JSON_TYPE } from '../../platform/errors/api-error';
-import { BEARER_CHALLENGE, fromNestException, platformErrors } from '../../platform/errors/platform.errors';
+import type { ApiError } from '../../platform/errors/api-error';
+import { fromNestException, platformErrors, sendError } from '../../platform/errors/platform.errors';
 import { RouteMethods } from './route-methods';
 
 /** Writes the Error body for every thrown value, and logs the cause of 500 and 503. */
@@ -43,14 +43,4 @@ function removeInvalidHeaders(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (/[^\t\x20-\x7e\x80-\xff]/.test(String(value))) reply.removeHeader(name);
   }
-}
-
-export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
-  const status = error.getStatus();
-  reply.request.errorCode = error.code;
-  reply.code(status).headers(error.headers).type(JSON_TYPE);
-  // RFC 9110, 15.5.2.
-  if (status === 401 && !reply.hasHeader('WWW-Authenticate'))
-    reply.header('WWW-Authenticate', BEARER_CHALLENGE);
-  return reply.send(error.body);
 }

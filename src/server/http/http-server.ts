@@ -5,7 +5,7 @@ import type { Connections } from './connections';
 import type { Logger } from '../logging/logger';
 import { SECOND_MS } from '../../platform/runtime/time';
 import { requestId, type RequestLog } from '../logging/request-log';
-import { rewriteTarget } from './target';
+import { rewriteTarget } from './framing';
 
 export type Handler = (request: IncomingMessage, response: ServerResponse) => void;
 

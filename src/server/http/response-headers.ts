@@ -5,7 +5,7 @@ import { linksOf, Page } from '../../platform/paging/page';
 import { locationOf, resourceUrl } from '../../platform/routes/resource-url';
 import type { PathParams } from '../../platform/routes/route-facts';
 import type { Connections } from './connections';
-import { isApiTarget } from './target';
+import { isApiTarget } from './framing';
 
 /** The constant headers of every response, whether or not Fastify sends it. */
 export const CONSTANT_HEADERS = { 'X-Content-Type-Options': 'nosniff' } as const;

@@ -7,7 +7,7 @@ import createRouter from 'find-my-way';
 import type { ApiError } from '../../platform/errors/api-error';
 import { methodNotAllowed, platformErrors } from '../../platform/errors/platform.errors';
 import { ANY_KEY, declareScope, GUARDED, routeFacts } from '../../platform/routes/route-facts';
-import { decodedPath, TARGET_LIMIT_BYTES } from './target';
+import { decodedPath, TARGET_LIMIT_BYTES } from './framing';
 
 /** Where a client of the Model Context Protocol looks for OAuth (RFC 8414, RFC 9728, and its default addresses). */
 const OAUTH = /\/\.well-known\/(?:oauth|openid)-|^(?:\/mcp)?\/(?:register|authorize|token)\/?$/;

@@ -6,7 +6,7 @@ import { API_KEY_MARK } from './logger';
 import type { Clock } from '../../platform/runtime/clock';
 import { MINUTE_MS } from '../../platform/runtime/time';
 import { COUNTED } from '../../platform/routes/request-context';
-import { rawPath } from '../http/target';
+import { rawPath } from '../http/framing';
 
 /** One percent-encoded byte, encoded any number of times. Single bytes match in invalid UTF-8, too. */
 const ENCODED_BYTE = /%(?:25)*([0-9a-f]{2})/gi;
