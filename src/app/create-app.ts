@@ -2,8 +2,9 @@ import 'reflect-metadata';
 import { format } from 'node:util';
 import type { LoggerService } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { getDataSourceToken } from '@nestjs/typeorm';
+import type { FastifyServerFactoryHandler } from 'fastify';
 import { Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { planTable } from '../accounts';
@@ -14,11 +15,9 @@ import { type Clock, SystemClock } from '../platform/runtime/clock';
 import { EventTypeRegistry } from '../events';
 import { PetHolds } from '../pets';
 import { RateLimitStore, ThrottleGuard } from '../rate-limit';
-import { enableCors } from '../server/http/cors';
-import { guardFraming } from '../server/http/framing';
-import { Connections } from '../server/http/connections';
+import { guardFraming, rewriteTarget } from '../server/http/framing';
+import { Connections, MAX_HEAD_BYTES } from '../server/http/connections';
 import { serveHealth } from '../server/health';
-import { createAdapter } from '../server/http/http-server';
 import { JsonBodyGuard, leaveBodiesUnread } from '../server/http/json-body.guard';
 import { Metrics, serveMetrics } from '../server/metrics';
 import { createDocument } from '../server/openapi/document';
@@ -26,8 +25,8 @@ import { serveGuide } from '../server/pages/guide';
 import { serveDocument, serveFrontPage, serveStyle, serveSwaggerUi } from '../server/pages/pages';
 import { addResponseSchemas } from '../server/openapi/schemas';
 import { ProtocolErrors } from '../server/http/protocol-errors';
-import { RequestLog } from '../server/logging/request-log';
-import { installResponseHeaders } from '../server/http/response-headers';
+import { requestId, RequestLog } from '../server/logging/request-log';
+import { enableCors, installResponseHeaders } from '../server/http/response-headers';
 import { RouteMethods } from '../server/http/route-methods';
 import { StrictHandling } from '../server/http/strict-handling';
 import type { Workers } from '../server/workers';
@@ -44,10 +43,9 @@ export async function createApp(
   workers?: Workers,
 ): Promise<NestFastifyApplication> {
   const connections = new Connections(logger);
-  const requestLog = new RequestLog(clock);
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.forRoot(config, clock, store, connections),
-    createAdapter(config, logger, connections, requestLog),
+    createAdapter(config, logger, connections, clock),
     { logger: nestLogger(logger), bodyParser: false, abortOnError: false },
   );
   try {
@@ -58,6 +56,24 @@ export async function createApp(
     throw error;
   }
   return app;
+}
+
+/** Creates Nest's adapter of Fastify, with our HTTP server, log line and request id. */
+function createAdapter(config: ServiceConfig, logger: Logger, connections: Connections, clock: Clock) {
+  return new FastifyAdapter({
+    serverFactory: (handler: FastifyServerFactoryHandler) => connections.createServer(config, handler),
+    // `ProtocolErrors` has its own handler; Fastify's would run in addition.
+    clientErrorHandler: () => undefined,
+    loggerInstance: logger,
+    logController: new RequestLog(clock),
+    genReqId: requestId,
+    rewriteUrl: rewriteTarget,
+    // Fastify would reject longer ones without hooks. framing.ts rejects long URLs.
+    routerOptions: { maxParamLength: MAX_HEAD_BYTES },
+    trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
+    // During a stop, requests on open connections are served, each with `Connection: close`.
+    return503OnClosing: false,
+  });
 }
 
 /** Adds the hooks and routes around the modules, in the order in which a request passes them. */
@@ -73,7 +89,7 @@ async function assemble(
   const limitHeaders = limits.headersOf.bind(limits);
   const methods = app.get(RouteMethods);
   const connections = app.get(Connections);
-  fastify.addHook('preClose', () => connections.emptyBacklog(fastify.server));
+  fastify.addHook('preClose', () => connections.emptyBacklog());
   app.enableVersioning(VERSIONING);
   guardFraming(fastify);
   enableCors(app, config.corsOrigins);

@@ -1,8 +1,16 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Handler } from './http-server';
+import type { FastifyServerFactoryHandler } from 'fastify';
+import type { Config } from '../../platform/config/config';
+import { SECOND_MS } from '../../platform/runtime/time';
 import type { Logger } from '../logging/logger';
+
+/** If for so long nothing is received or sent, a connection is destroyed. It exceeds the wait for the database. */
+const INACTIVITY_TIMEOUT_MS = 30_000;
+
+/** Request line and headers together; if they are longer, the response is 431. */
+export const MAX_HEAD_BYTES = 16_384;
 
 /**
  * The time for the requests of one turn of the event loop. Node accepts one connection for each turn, so a shorter time
@@ -45,14 +53,29 @@ export class Connections {
   private readonly ready = new Set<Connection>();
   private idleClosedAt = -Infinity;
   private accepted = 0;
-  /** The server whose port is about to close. */
-  private closing: Server | undefined;
+  private server: Server | undefined;
   private heldUntil = -Infinity;
 
   constructor(private readonly log: Logger) {}
 
-  /** Follows the connections of a server, and hands each request over in its turn. */
-  follow(server: Server, handler: Handler): void {
+  /** Creates the HTTP server, which hands each request over in its turn. */
+  createServer(config: Config, handler: FastifyServerFactoryHandler): Server {
+    // Node throws if the timeout of the headers exceeds the timeout of the request.
+    const headersTimeout = Math.min(config.headersTimeoutMs, config.requestTimeoutMs);
+    const server = createServer({
+      headersTimeout,
+      requestTimeout: config.requestTimeoutMs,
+      keepAliveTimeout: config.keepAliveTimeoutMs,
+      connectionsCheckingInterval: Math.min(SECOND_MS, headersTimeout),
+      maxHeaderSize: MAX_HEAD_BYTES,
+      insecureHTTPParser: false,
+      // framing.ts checks it, so that the response has the Error body.
+      requireHostHeader: false,
+    });
+    server.timeout = INACTIVITY_TIMEOUT_MS;
+    server.maxConnections = config.maxConnections;
+    // A client that has closed its side after the request still gets the response. Node documents no option for it.
+    Object.assign(server, { httpAllowHalfOpen: true });
     server.on('connection', (socket: Socket) => {
       this.accepted += 1;
       const connection: Connection = { socket, tasks: [] };
@@ -83,14 +106,15 @@ export class Connections {
     };
     // Without a listener Node itself would respond to `Expect`.
     for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, receive);
+    this.server = server;
+    return server;
   }
 
   /**
    * Accepts the connections of the backlog, which the close of the port would reset. Further requests begin after the
    * close: with responses, clients would open the next connections.
    */
-  async emptyBacklog(server: Server): Promise<void> {
-    this.closing = server;
+  async emptyBacklog(): Promise<void> {
     this.heldUntil = Infinity;
     // The first turn may be the rest of this one, which accepts none.
     for (let turn = 0, quiet = 0; turn < MAX_SETTLING_TURNS && quiet < 2; turn += 1) {
@@ -120,8 +144,9 @@ export class Connections {
   }
 
   private runTurn(): void {
-    const endsAt = performance.now() + MAX_TURN_MS;
-    const isHeld = this.closing?.listening && performance.now() < this.heldUntil;
+    const now = performance.now();
+    const endsAt = now + MAX_TURN_MS;
+    const isHeld = now < this.heldUntil && this.server?.listening;
     for (const connection of isHeld ? [] : this.ready) {
       this.ready.delete(connection);
       const { socket, tasks } = connection;

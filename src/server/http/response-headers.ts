@@ -1,11 +1,13 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { COMMON_HEADERS, COMPONENT_HEADERS } from '../../platform/api-docs/header-catalogue';
 import { entityTagOf, isNotModified, serializeJson } from '../../platform/entity-tags/entity-tag';
 import { JSON_TYPE } from '../../platform/errors/api-error';
 import { linksOf, Page } from '../../platform/paging/page';
 import { locationOf, resourceUrl } from '../../platform/routes/resource-url';
 import type { PathParams } from '../../platform/routes/route-facts';
 import type { Connections } from './connections';
-import { isApiTarget } from './framing';
+import { framingError, isApiTarget } from './framing';
 
 /** The constant headers of every response, whether or not Fastify sends it. */
 export const CONSTANT_HEADERS = { 'X-Content-Type-Options': 'nosniff' } as const;
@@ -46,6 +48,30 @@ export function installResponseHeaders(
     // Fastify itself leaves out the body of HEAD, and sends the length of the 200.
     if (isCurrent && request.method === 'GET') done(null, null);
     else done();
+  });
+}
+
+/**
+ * Allows cross-origin use by the allowed origins (Fetch standard, CORS protocol). It runs before the guards,
+ * because browsers send a preflight without a key. For other origins the service behaves as without CORS.
+ */
+export function enableCors(app: NestFastifyApplication, origins: readonly string[]) {
+  if (origins.length === 0) return;
+  const exposedHeaders = ['Allow', ...Object.keys({ ...COMPONENT_HEADERS, ...COMMON_HEADERS })];
+  app.enableCors({
+    delegator: ({ headers, raw }, decide) => {
+      const { origin, upgrade, 'access-control-request-method': asked } = headers;
+      const isAllowed = origin !== undefined && origins.includes(origin);
+      decide(null, {
+        origin: isAllowed ? origin : false,
+        // The hook of framing.ts runs later.
+        preflight: asked !== undefined && upgrade === undefined && !framingError(raw),
+        methods: ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'],
+        exposedHeaders,
+        // In seconds.
+        maxAge: 600,
+      });
+    },
   });
 }
 
