@@ -22,7 +22,7 @@ import { JsonBodyGuard, leaveBodiesUnread } from '../server/http/json-body.guard
 import { Metrics, serveMetrics } from '../server/metrics';
 import { createDocument } from '../server/openapi/document';
 import { serveGuide } from '../server/pages/guide';
-import { serveDocument, serveFrontPage, serveStyle, serveSwaggerUi } from '../server/pages/pages';
+import { servePages } from '../server/pages/pages';
 import { addResponseSchemas } from '../server/openapi/schemas';
 import { ProtocolErrors } from '../server/http/protocol-errors';
 import { requestId, RequestLog } from '../server/logging/request-log';
@@ -113,13 +113,8 @@ async function assemble(
   const document = createDocument(app, config, store, added, planTable());
   addResponseSchemas(fastify, document);
   serveHealth(fastify, sql, workers ?? fastify.server, () => rejectFaults(sql));
-  serveDocument(fastify, document);
-  serveStyle(fastify);
+  servePages(fastify, config, document);
   serveGuide(fastify, config);
-  if (config.docsEnabled) {
-    serveFrontPage(fastify, config);
-    serveSwaggerUi(fastify, document);
-  }
 }
 
 /** Passes Nest's own messages to our logger; messages of a normal start have the level debug. */

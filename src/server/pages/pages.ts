@@ -7,9 +7,12 @@ import { serveStatic } from '../../platform/entity-tags/static-content';
 import { JSON_TYPE } from '../../platform/errors/api-error';
 import { jsonText, yamlText } from '../openapi/document';
 
+/** Swagger UI needs two files of its package. */
 const SWAGGER_UI = dirname(require.resolve('swagger-ui-dist/package.json'));
-const CSS = 'text/css; charset=utf-8';
-const JAVASCRIPT = 'text/javascript; charset=utf-8';
+const CSS = { 'Content-Type': 'text/css; charset=utf-8' };
+const JAVASCRIPT = { 'Content-Type': 'text/javascript; charset=utf-8' };
+// RFC 9512.
+const YAML = { 'Content-Type': 'application/yaml; charset=utf-8' };
 
 /** Read at the start: a later version may replace the files. */
 const read = (file: string): string => readFileSync(join(__dirname, file), 'utf8');
@@ -18,43 +21,28 @@ const STYLE = read('pages.css');
 const FRONT_PAGE = { html: read('front-page.html'), script: read('front-page.js') };
 const DOCS = { html: read('docs.html'), style: read('docs.css'), script: read('docs.js') };
 
-/** Serves the OpenAPI document at `/openapi.json` and `/openapi.yaml`, without a key. */
-export function serveDocument(fastify: FastifyInstance, document: OpenAPIObject): void {
+/** Serves the OpenAPI document, the front page at `/` and Swagger UI at `/docs`, without a key and from memory. */
+export function servePages(fastify: FastifyInstance, config: Config, document: OpenAPIObject): void {
+  const { docsEnabled, publicBaseUrl } = config;
   serveStatic(fastify, '/openapi.json', () => [{ 'Content-Type': JSON_TYPE }, jsonText(document)]);
-  // RFC 9512.
-  const yaml = { 'Content-Type': 'application/yaml; charset=utf-8' };
-  serveStatic(fastify, '/openapi.yaml', () => [yaml, yamlText(document)]);
-}
-
-/** Serves the icon, for every page, and the style of the front page and the guide. */
-export function serveStyle(fastify: FastifyInstance): void {
+  serveStatic(fastify, '/openapi.yaml', () => [YAML, yamlText(document)]);
   serveStatic(fastify, '/favicon.ico', () => [{ 'Content-Type': 'image/svg+xml' }, ICON]);
-  serveStatic(fastify, '/guide/pages.css', () => [{ 'Content-Type': CSS }, STYLE]);
-}
-
-/** Serves Swagger UI at `/docs`, without a key and from memory. Of its package it needs two files. */
-export function serveSwaggerUi(fastify: FastifyInstance, document: OpenAPIObject): void {
-  const urls = (document.servers ?? []).map(({ url }) => url);
-  serveStatic(fastify, '/docs', () => [pageHeaders(urls), DOCS.html]);
-  // Relative, so that it also works behind a proxy that adds a prefix.
-  fastify.get('/docs/', { config: { public: true } }, (_request, reply) => reply.redirect('../docs'));
-  serveStatic(fastify, '/docs/docs.css', () => [{ 'Content-Type': CSS }, DOCS.style]);
-  serveStatic(fastify, '/docs/docs.js', () => [{ 'Content-Type': JAVASCRIPT }, DOCS.script]);
-  for (const [file, type] of Object.entries({ 'swagger-ui.css': CSS, 'swagger-ui-bundle.js': JAVASCRIPT })) {
-    const path = join(SWAGGER_UI, file);
-    serveStatic(fastify, `/docs/${file}`, () => [{ 'Content-Type': type }, readFileSync(path)]);
-  }
-}
-
-/**
- * Serves the public page at `/`. Its script sends the key to the configured base URL; if that is a path, to the address in
- * the browser. The script is below `/guide`, because a proxy may have no `/docs`.
- */
-export function serveFrontPage(fastify: FastifyInstance, { publicBaseUrl }: Config): void {
-  // No other character of a base URL has a meaning in HTML.
+  serveStatic(fastify, '/guide/pages.css', () => [CSS, STYLE]);
+  if (!docsEnabled) return;
+  // The page sends the key to the base URL; if that is a path, to the address in the browser. No other character of a
+  // base URL has a meaning in HTML.
   const html = FRONT_PAGE.html.replaceAll('{{base}}', publicBaseUrl.replaceAll('&', '&amp;'));
   serveStatic(fastify, '/', () => [pageHeaders([publicBaseUrl]), html]);
-  serveStatic(fastify, '/guide/front-page.js', () => [{ 'Content-Type': JAVASCRIPT }, FRONT_PAGE.script]);
+  // A proxy may have no `/docs`.
+  serveStatic(fastify, '/guide/front-page.js', () => [JAVASCRIPT, FRONT_PAGE.script]);
+  const servers = (document.servers ?? []).map(({ url }) => url);
+  serveStatic(fastify, '/docs', () => [pageHeaders(servers), DOCS.html]);
+  // Relative, so that it also works behind a proxy that adds a prefix.
+  fastify.get('/docs/', { config: { public: true } }, (_request, reply) => reply.redirect('../docs'));
+  serveStatic(fastify, '/docs/docs.css', () => [CSS, DOCS.style]);
+  serveStatic(fastify, '/docs/docs.js', () => [JAVASCRIPT, DOCS.script]);
+  for (const [file, type] of Object.entries({ 'swagger-ui.css': CSS, 'swagger-ui-bundle.js': JAVASCRIPT }))
+    serveStatic(fastify, `/docs/${file}`, () => [type, readFileSync(join(SWAGGER_UI, file))]);
 }
 
 /**
