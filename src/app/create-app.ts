@@ -10,6 +10,7 @@ import type { DataSource } from 'typeorm';
 import { planTable } from '../accounts';
 import { rejectFaults } from './faults.repository';
 import { Sql } from '../platform/database/sql';
+import { platformErrors } from '../platform/errors/platform.errors';
 import type { Logger } from '../server/logging/logger';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
 import { EventTypeRegistry } from '../events';
@@ -17,7 +18,6 @@ import { PetHolds } from '../pets';
 import { RateLimitStore, ThrottleGuard } from '../rate-limit';
 import { guardFraming, rewriteTarget } from '../server/http/framing';
 import { Connections, MAX_HEAD_BYTES } from '../server/http/connections';
-import { serveHealth } from '../server/health';
 import { JsonBodyGuard, leaveBodiesUnread } from '../server/http/json-body.guard';
 import { Metrics, serveMetrics } from '../server/metrics';
 import { createDocument } from '../server/openapi/document';
@@ -112,7 +112,13 @@ async function assemble(
   const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
   const document = createDocument(app, config, store, added, planTable());
   addResponseSchemas(fastify, document);
-  serveHealth(fastify, sql, workers ?? fastify.server, () => rejectFaults(sql));
+  const OK = { status: 'ok' } as const;
+  fastify.get('/livez', { config: { public: true } }, () => OK);
+  fastify.get('/readyz', { config: { public: true } }, async () => {
+    if (!(workers ?? fastify.server).listening) throw platformErrors.service_unavailable();
+    await sql.ping(() => rejectFaults(sql));
+    return OK;
+  });
   servePages(fastify, config, document);
   serveGuide(fastify, config);
 }
