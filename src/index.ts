@@ -25,7 +25,7 @@ export {
   Text,
   Timestamp,
 } from './platform/validation/fields';
-export { AtLeastOne } from './platform/validation/declare-field';
+export { AtLeastOne } from './platform/validation/validation.pipe';
 export { Public } from './platform/routes/route-facts';
 export { CurrentPrincipal, type Principal, RequireScope } from './auth';
 

@@ -23,7 +23,7 @@ import {
   declareField,
   type FieldFacts,
   OptionalBody,
-} from '../platform/validation/declare-field';
+} from '../platform/validation/validation.pipe';
 
 interface ListFacts extends FieldFacts {
   readonly min: number;

@@ -5,10 +5,9 @@ import { NewPet } from '../pets';
 import { ApiError } from '../platform/errors/api-error';
 import { validationFailed } from '../platform/errors/platform.errors';
 import { codeOf, UserError } from '../platform/errors/user-error';
-import { QuickDto } from '../platform/validation/declare-field';
 import { Int64 } from '../platform/validation/fields';
 import { MAX_INT64 } from '../platform/validation/int64';
-import { ApiValidationPipe } from '../platform/validation/validation.pipe';
+import { ApiValidationPipe, QuickDto } from '../platform/validation/validation.pipe';
 import { parseJson, parseNumber } from '../server/http/json-body.guard';
 
 export const PET_FORMATS = ['csv', 'jsonl'] as const;

@@ -6,7 +6,7 @@ import type { FastifyRequest } from 'fastify';
 import type { InjectOptions, Response as Injected } from 'light-my-request';
 import { ApiError } from '../platform/errors/api-error';
 import { COUNTED } from '../platform/routes/request-context';
-import { isObject } from '../platform/validation/declare-field';
+import { isObject } from '../platform/validation/validation.pipe';
 import { apiCallOf, type Arguments, failure, toolResult } from './tools/api-call';
 import { type ApiDocument, type Tool, toolsOf } from './tools/tool';
 

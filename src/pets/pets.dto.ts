@@ -9,7 +9,7 @@ import {
   SomeOf,
   Text,
 } from '../platform/validation/fields';
-import { AtLeastOne, BodyExample, QuickDto } from '../platform/validation/declare-field';
+import { AtLeastOne, BodyExample, QuickDto } from '../platform/validation/validation.pipe';
 import { SortedPageQuery } from '../platform/paging/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 

@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { type Choice, Int64, OneOf, SomeOf, Text, Timestamp } from '../platform/validation/fields';
-import { QuickDto } from '../platform/validation/declare-field';
+import { QuickDto } from '../platform/validation/validation.pipe';
 import { SortedPageQuery } from '../platform/paging/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 

@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { CalendarDate, Integer, Text } from '../platform/validation/fields';
-import { QuickDto } from '../platform/validation/declare-field';
+import { QuickDto } from '../platform/validation/validation.pipe';
 
 const COUNT = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
 

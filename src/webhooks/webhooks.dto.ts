@@ -18,7 +18,7 @@ import {
   declareField,
   OptionalBody,
   QuickDto,
-} from '../platform/validation/declare-field';
+} from '../platform/validation/validation.pipe';
 import { SHOWN_LENGTH } from './receiver-client';
 
 const MAX_URL_LENGTH = 2_048;

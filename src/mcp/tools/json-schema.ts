@@ -1,4 +1,4 @@
-import { isObject } from '../../platform/validation/declare-field';
+import { isObject } from '../../platform/validation/validation.pipe';
 import { parseInt64, PLAIN_DECIMAL } from '../../platform/validation/int64';
 
 /** A schema of OpenAPI 3.0 or of JSON Schema 2020-12. */

@@ -11,7 +11,7 @@ import {
 import type { DefinedError } from '../errors/define-errors';
 import { platformErrors } from '../errors/platform.errors';
 import { MAX_ITEMS } from '../paging/page';
-import { classFactsOf, untaggedMembers } from '../validation/declare-field';
+import { classFactsOf, untaggedMembers } from '../validation/validation.pipe';
 import {
   declareScope,
   type Deprecation,

@@ -9,7 +9,7 @@ import {
   pageRequestOf,
   SortedPageQuery,
 } from '../paging/page';
-import { declareFilters } from '../validation/declare-field';
+import { declareFilters } from '../validation/validation.pipe';
 import type { Sql, Statement } from './sql';
 
 /** A table that is listed in the order of its `id`. */

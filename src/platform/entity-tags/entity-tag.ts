@@ -7,7 +7,7 @@ import type { FastifyReply } from 'fastify';
 import { text } from '../api-docs/header-catalogue';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
 import { addParameterFacts } from '../routes/route-facts';
-import { untaggedMembers } from '../validation/declare-field';
+import { untaggedMembers } from '../validation/validation.pipe';
 
 /**
  * Compares the current state of a resource with the one that the client has seen, inside the transaction that has

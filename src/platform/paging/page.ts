@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { platformErrors } from '../errors/platform.errors';
 import { Integer, OneOf } from '../validation/fields';
 import { MAX_INT64, MIN_INT64, parseInt64 } from '../validation/int64';
-import { declareField } from '../validation/declare-field';
+import { declareField } from '../validation/validation.pipe';
 
 export const MAX_ITEMS = 100;
 const DEFAULT_ITEMS = 20;

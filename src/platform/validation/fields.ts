@@ -2,7 +2,7 @@ import { applyDecorators, type Type } from '@nestjs/common';
 import { Type as ClassOf } from 'class-transformer';
 import { ValidateNested } from 'class-validator';
 import { type ApiPropertyOptions, getSchemaPath } from '@nestjs/swagger';
-import { declareField, type FieldFacts, isObject } from './declare-field';
+import { declareField, type FieldFacts, isObject } from './validation.pipe';
 import { int64Schema, isInt64, MAX_INT64, MIN_INT64, parseInt64 } from './int64';
 
 interface TextFacts extends FieldFacts<string> {

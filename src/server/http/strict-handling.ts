@@ -4,8 +4,12 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
 import { ApiError } from '../../platform/errors/api-error';
 import { asSentence, MAX_MISTAKES, validationFailed } from '../../platform/errors/platform.errors';
-import { isObject, validatedFields, valueAt } from '../../platform/validation/declare-field';
-import { ApiValidationPipe } from '../../platform/validation/validation.pipe';
+import {
+  ApiValidationPipe,
+  isObject,
+  validatedFields,
+  valueAt,
+} from '../../platform/validation/validation.pipe';
 
 /** Longer names are cut. */
 const MAX_NAME_LENGTH = 100;

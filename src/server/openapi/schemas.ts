@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import { stringify } from 'lossless-json';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
 import type { EventTypes } from '../../platform/extension/extension';
-import { classFactsOf, isObject, valueAt } from '../../platform/validation/declare-field';
+import { classFactsOf, isObject, valueAt } from '../../platform/validation/validation.pipe';
 import { operationsOf } from './responses';
 
 type Schemas = Readonly<Record<string, unknown>>;
