@@ -22,13 +22,15 @@ interface Row
   readonly hash: string;
   /** Addresses and CIDR blocks. */
   readonly addresses: readonly string[];
+  /** When the secret stops working; null for never. */
+  readonly validUntil: Date | null;
 }
 
 const FIND = `
   SELECT encode(s.secret_hash, 'hex') AS hash, k.id AS "keyId", k.account_id AS "accountId", a.name AS "accountName", a.plan,
          a.per_minute AS "perMinute", a.per_day AS "perDay",
          k.label, k.created_at AS "createdAt", k.scopes, k.addresses, k.expires_at AS "expiresAt", k.revoked_at IS NOT NULL AS "isRevoked",
-         s.valid_until AS "secretValidUntil"
+         s.valid_until AS "secretValidUntil", least(s.valid_until, k.expires_at) AS "validUntil"
   FROM (
     SELECT secret_hash, id AS key_id, NULL::timestamptz AS valid_until FROM api_keys
     WHERE secret_hash = ANY ($1::bytea[])
@@ -56,18 +58,10 @@ export class KnownKeysRepository {
 }
 
 function knownKeyOf(row: Row): KnownKey {
-  const { hash: _, perMinute, perDay, isRevoked, secretValidUntil, ...key } = row;
-  const { expiresAt, plan, addresses } = key;
-  const limits = limitsOf({ plan, perMinute, perDay });
-  const until = earlier(secretValidUntil, expiresAt);
-  const principal = { ...key, limits, expiresAt: until, addresses: blockListOf(addresses) };
+  const { hash: _, perMinute, perDay, expiresAt, isRevoked, secretValidUntil, validUntil, ...key } = row;
+  const limits = limitsOf({ plan: key.plan, perMinute, perDay });
+  const principal = { ...key, limits, expiresAt: validUntil, addresses: blockListOf(key.addresses) };
   return { principal, expiresAt, isRevoked, secretValidUntil };
-}
-
-/** Returns the earlier of two times; null stands for never. */
-function earlier(one: Date | null, other: Date | null): Date | null {
-  if (!one || !other) return one ?? other;
-  return one < other ? one : other;
 }
 
 /** Returns undefined for an empty list, which allows every address. */
