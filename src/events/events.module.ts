@@ -2,11 +2,10 @@ import { Global } from '@nestjs/common';
 import { AccountsModule } from '../accounts';
 import { StoreExtension } from '../platform/extension/extension';
 import { EventTypeRegistry } from './event-type-registry';
-import { Events } from './event-writer';
 import { EventsController } from './events.controller';
 import { EventsRepository } from './events.repository';
 import { eventScopes } from './events.scopes';
-import { eventSettings, EventsService } from './events.service';
+import { Events, eventSettings, EventsService } from './events.service';
 import { eventsMigrations } from './migrations/events.migrations';
 
 /** Extensions need no import to write events. */

@@ -1,8 +1,7 @@
 export { EVENT_TYPES, EventTypeRegistry, type TypeFilter } from './event-type-registry';
-export { Events } from './event-writer';
 export { eventScopes } from './events.scopes';
 export { EVENT_TYPE } from './events.dto';
-export type { eventSettings } from './events.service';
+export { Events, type eventSettings } from './events.service';
 export { EVENT_TRIGGERS } from './migrations/events.migrations';
 export { EventsModule } from './events.module';
 export { EventsRepository, firstAfter, NEWEST, printEvent, type StoredEvent } from './events.repository';
