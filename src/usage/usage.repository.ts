@@ -16,13 +16,8 @@ export interface KeyDay extends Counts {
   usedAt: number;
 }
 
-/** A stored day of a key, with the name of the account; null for one that the store does not know. */
-export type StoredUsage = KeyUsage & { readonly account: string | null };
-
-export interface Dates {
-  readonly from: string;
-  readonly to: string;
-}
+/** The account is null if the store does not know it. */
+type StoredUsage = KeyUsage & { readonly account: string | null };
 
 /** Null for a key of a team's authenticator, whose id may be any text. */
 const UUID = "CASE WHEN key_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN key_id::uuid END";
@@ -80,7 +75,7 @@ export class UsageRepository {
   }
 
   /** Reads at most `count` days of keys of an account, or of all accounts. */
-  read({ from, to }: Dates, count: number | null, accountId?: bigint): Promise<StoredUsage[]> {
+  read(from: string, to: string, count: number | null, accountId?: bigint): Promise<StoredUsage[]> {
     return this.sql.rows(READ, [from, to, count, accountId ?? null]);
   }
 

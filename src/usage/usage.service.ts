@@ -6,7 +6,7 @@ import { Clock } from '../platform/runtime/clock';
 import { DAY_MS, dateOf } from '../platform/runtime/time';
 import { FIRST_TIME } from '../platform/validation/fields';
 import type { KeyUsage, UsageQuery } from './usage.dto';
-import { type Dates, type StoredUsage, UsageRepository } from './usage.repository';
+import { UsageRepository } from './usage.repository';
 
 /** Days that usage is kept, and the most of one request. */
 export const MAX_DAYS = 400;
@@ -23,25 +23,26 @@ export class UsageService {
 
   /** Lists the usage of the caller's account, or of `?account=`; an unknown one has none. @throws ApiError 400 */
   async list({ accountId: own }: Principal, query: UsageQuery): Promise<readonly KeyUsage[]> {
-    const dates = this.datesOf(query);
-    const days = (Date.parse(dates.to) - Date.parse(dates.from)) / DAY_MS + 1;
+    const { from, to } = this.datesOf(query);
+    const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
     if (days < 1 || days > MAX_DAYS)
       throw validationFailed([`from must not be later than to, and at most ${MAX_DAYS - 1} days before it`]);
     const accountId = query.account === undefined ? own : (await this.accounts.find(query.account))?.id;
     if (accountId === undefined) return [];
-    const found = await this.usage.read(dates, MAX_ROWS + 1, accountId);
+    const found = await this.usage.read(from, to, MAX_ROWS + 1, accountId);
     if (found.length > MAX_ROWS)
       throw validationFailed([`from must be later: the range has over ${MAX_ROWS} items`]);
     return found;
   }
 
   /** Lists the usage of one account, or of all, for the command line. @throws ApiError if the account does not exist */
-  async listAll({ account, ...range }: UsageQuery): Promise<StoredUsage[]> {
+  async listAll({ account, ...range }: UsageQuery) {
     const owner = account === undefined ? undefined : await this.accounts.require(account);
-    return await this.usage.read(this.datesOf(range), null, owner?.id);
+    const { from, to } = this.datesOf(range);
+    return await this.usage.read(from, to, null, owner?.id);
   }
 
-  private datesOf({ from, to = dateOf(this.clock.now()) }: UsageQuery): Dates {
+  private datesOf({ from, to = dateOf(this.clock.now()) }: UsageQuery) {
     const first = Math.max(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY_MS, FIRST_TIME);
     return { from: from ?? dateOf(first), to };
   }
