@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CommandParser } from '@redis/client';
-import { MINUTE_MS } from '../platform/runtime/time';
-import type { Counters, OwnerLimits, Report } from './rate-limit.store';
+import type { Report } from './rate-limit.store';
 
 /** Longest attempt to connect, and the pause after it: sharing resumes within a second of the return of Redis. */
 export const CONNECT_LIMIT_MS = 750;
@@ -13,22 +12,11 @@ const PING_INTERVAL_MS = 500;
 const TAKE = {
   SCRIPT: readFileSync(join(__dirname, 'take.lua'), 'utf8'),
   NUMBER_OF_KEYS: 2,
-  /**
-   * @param now undefined for the time of Redis
-   * @param known the windows as the instance knows them, which Redis may have lost
-   */
-  parseCommand(
-    parser: CommandParser,
-    owner: string,
-    { perMinute, perDay, windowMs = MINUTE_MS }: OwnerLimits,
-    now: number | undefined,
-    action: 'take' | 'look',
-    { minute, day }: Counters,
-  ): void {
+  parseCommand(parser: CommandParser, owner: string, asked: object): void {
     // The version before, which may share the Redis, has the same keys.
     parser.pushKeys([`animal-store:{${owner}}:minute`, `animal-store:{${owner}}:day`]);
     // Without its password Redis responds NOAUTH, which helps the operator, to commands of at most ten arguments only.
-    parser.push(JSON.stringify({ now, perMinute, windowMs, perDay, action, minute, day }));
+    parser.push(JSON.stringify(asked));
   },
   transformReply: (reply: string): Report => JSON.parse(reply),
 };

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
+import { MINUTE_MS } from '../platform/runtime/time';
 import { type Decision, type Look, type OwnerLimits, RateLimitStore } from './rate-limit.store';
 import { CONNECT_LIMIT_MS, type RedisClient, RETRY_MS, withTimeout } from './redis.client';
 
@@ -75,10 +76,12 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     const { client, clock } = this;
     // Redis tells all instances the time, unless the clock is a replacement.
     const now = clock instanceof SystemClock ? undefined : clock.now();
+    const { perMinute, perDay, windowMs = MINUTE_MS } = limits;
     const isTaking = action === 'take';
     try {
-      const asked = client.take(owner, limits, now, action, this.known(owner));
-      const report = await withTimeout(this.timeoutMs, asked);
+      // Redis may have lost the windows that this instance knows.
+      const asked = { now, perMinute, windowMs, perDay, action, ...this.known(owner) };
+      const report = await withTimeout(this.timeoutMs, client.take(owner, asked));
       this.aheadMs = report.now - clock.now();
       if (isTaking && report.isAdmitted) this.reportSuccess('request');
       return this.merge(owner, limits, report, isTaking);
