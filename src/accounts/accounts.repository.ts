@@ -106,13 +106,17 @@ export class AccountsRepository {
   ) {}
 
   /** @throws ApiError if no account has this name */
-  async require(name: string, manager = this.manager): Promise<AccountEntity> {
-    return found(name, await this.find(name, manager));
+  async require(name: string, manager = this.manager, options: FindOneOptions = {}) {
+    const account = await this.find(name, manager, options);
+    if (account) return account;
+    throw accountErrors.account_not_found({
+      message: `There is no account named ${name}: list the accounts.`,
+    });
   }
 
   /** Reads an account and locks its row until the transaction ends; references to it do not wait. @throws ApiError if no account has this name */
-  async lockAccount(name: string, manager: EntityManager): Promise<AccountEntity> {
-    return found(name, await this.find(name, manager, { lock: { mode: 'for_no_key_update' } }));
+  lockAccount(name: string, manager: EntityManager): Promise<AccountEntity> {
+    return this.require(name, manager, { lock: { mode: 'for_no_key_update' } });
   }
 
   /** Finds an account by its name as an earlier version has kept it, else in NFC. */
@@ -191,9 +195,4 @@ export class AccountsRepository {
   ): Promise<void> {
     await this.sql.rows(REPLACE_SECRET, [id, secret.secretHash, secret.lastFour, graceEndsAt], manager);
   }
-}
-
-function found(name: string, account: AccountEntity | null): AccountEntity {
-  if (account) return account;
-  throw accountErrors.account_not_found({ message: `There is no account named ${name}: list the accounts.` });
 }
