@@ -9,7 +9,7 @@ import { ErrorFilter } from '../server/http/error.filter';
 import { Connections } from '../server/http/connections';
 import { RouteMethods, UnroutedController } from '../server/http/route-methods';
 import { IdempotencyModule } from '../platform/idempotency/idempotent.decorator';
-import { RateLimitModule, RouteLimitGuard, ThrottleGuard } from '../rate-limit';
+import { RateLimitModule, ThrottleGuard } from '../rate-limit';
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import { ApiValidationPipe } from '../platform/validation/validation.pipe';
 import { scopesOf, type Store } from './store';
@@ -50,7 +50,6 @@ export class AppModule {
         { provide: Connections, useValue: connections },
         { provide: APP_GUARD, useExisting: BearerGuard },
         { provide: APP_GUARD, useExisting: ThrottleGuard },
-        { provide: APP_GUARD, useExisting: RouteLimitGuard },
         { provide: APP_GUARD, useExisting: ScopeGuard },
         { provide: APP_PIPE, useClass: ApiValidationPipe },
         { provide: APP_FILTER, useClass: ErrorFilter },

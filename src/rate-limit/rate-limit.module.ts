@@ -34,6 +34,6 @@ import { ThrottleGuard } from './throttle.guard';
     RouteLimitGuard,
     ThrottleGuard,
   ],
-  exports: [Bans, RateLimitStore, RouteLimitGuard, ThrottleGuard],
+  exports: [Bans, RateLimitStore, ThrottleGuard],
 })
 export class RateLimitModule {}

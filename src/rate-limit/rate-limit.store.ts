@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import type { ThrottlerStorage } from '@nestjs/throttler';
+import { normalizeIp, type ThrottlerStorage } from '@nestjs/throttler';
+import type { FastifyRequest } from 'fastify';
+import { clientAddress } from '../platform/routes/client-address';
 import { Clock } from '../platform/runtime/clock';
 import type { RateLimitDecision, Standing, Usage, Windows } from '../platform/routes/request-context';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
@@ -152,6 +154,16 @@ export class RateLimitStore implements ThrottlerStorage {
     const windows = windowsOf(countersAt(now, counters, limits), limits);
     return { verdict: isAdmitted ? 'admitted' : 'limited', windows, now };
   }
+}
+
+/** Returns the account of the key, or the address of a request without a valid key. */
+export function ownerOfRequest({ principal, ip, socket }: FastifyRequest): string {
+  return principal ? `account:${principal.accountId}` : ownerOfAddress(ip, socket.remoteAddress);
+}
+
+/** Returns the owner of requests without a valid key: the address, or its /64 for IPv6, which belongs to one customer. */
+export function ownerOfAddress(ip: string | undefined, socketAddress: string | undefined): string {
+  return `ip:${normalizeIp(clientAddress(ip, socketAddress) ?? 'unknown')}`;
 }
 
 /** Returns the windows at a time: the known ones that have not ended, and new ones for the rest. */

@@ -2,27 +2,19 @@ import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { ThrottlerGuard, type ThrottlerLimitDetail, type ThrottlerRequest } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
 import { platformErrors, routeLimitMessage } from '../platform/errors/platform.errors';
-import { ownerOfRequest } from './throttle.guard';
+import { ownerOfRequest } from './rate-limit.store';
 
 /** The limit of a route without `@Throttle`. The library's own guard, which a team may use too, must not reject for it. */
 export const NO_LIMIT = Number.MAX_VALUE;
 
 /**
  * Counts a request in the window that `@Throttle({ default: … })` adds to its route, for its account, or for its address
- * on a public route. `ThrottleGuard` has counted it in the windows of the plan.
+ * on a public route. `ThrottleGuard` calls it after the windows of the plan have counted the request.
  */
 @Injectable()
 export class RouteLimitGuard extends ThrottlerGuard {
   /** The routes without a limit, by their options. The library decides on each request anew. */
-  private readonly unlimited = new WeakSet<object>();
-
-  /** @throws ApiError 429 */
-  override canActivate(context: ExecutionContext): Promise<boolean>;
-  override canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const { keyRejection, routeOptions } = requestOf(context);
-    const isFree = keyRejection !== undefined || this.unlimited.has(routeOptions.config);
-    return isFree || super.canActivate(context);
-  }
+  readonly unlimited = new WeakSet<object>();
 
   protected override async handleRequest(found: ThrottlerRequest): Promise<boolean> {
     if (found.limit !== NO_LIMIT) return super.handleRequest(found);

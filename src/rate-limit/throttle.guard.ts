@@ -5,24 +5,28 @@ import {
   Inject,
   Injectable,
 } from '@nestjs/common';
-import { normalizeIp } from '@nestjs/throttler';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CONFIG, type Config } from '../platform/config/config';
 import type { ApiError } from '../platform/errors/api-error';
 import { LIMIT_MESSAGES, platformErrors } from '../platform/errors/platform.errors';
-import { clientAddress } from '../platform/routes/client-address';
 import { COUNTED, type Principal, type Windows } from '../platform/routes/request-context';
 import { SECOND_MS } from '../platform/runtime/time';
 import { Bans } from './bans';
 import {
   type Decision,
+  ownerOfAddress,
+  ownerOfRequest,
   type OwnerLimits,
   RateLimitStore,
   type Standing,
   type Usage,
 } from './rate-limit.store';
+import { RouteLimitGuard } from './route-limit.guard';
 
-/** Counts each request in the windows of its account, or of its address without a valid key, over all routes. */
+/**
+ * Counts each request in the windows of its account, or of its address without a valid key, over all routes; then in the
+ * window of its route, if that has one.
+ */
 @Injectable()
 export class ThrottleGuard implements CanActivate {
   private notifyAdmitted: (principal: Principal, now: number) => void = () => undefined;
@@ -31,16 +35,24 @@ export class ThrottleGuard implements CanActivate {
   constructor(
     private readonly store: RateLimitStore,
     private readonly bans: Bans,
+    private readonly routes: RouteLimitGuard,
     @Inject(CONFIG) { rateLimitAnonymousPerMinute }: Config,
   ) {
     this.anonymousLimits = { perMinute: rateLimitAnonymousPerMinute };
   }
 
-  /** Decides synchronously without Redis. A public route is not counted. @throws ApiError 429 */
-  canActivate(context: ExecutionContext): true | Promise<true> {
+  /** Decides synchronously without Redis, on a route without a limit. @throws ApiError 429 */
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
-    const reply = http.getResponse<FastifyReply>();
+    const counted = this.countInPlan(request, http.getResponse<FastifyReply>());
+    const { keyRejection, routeOptions } = request;
+    if (keyRejection || this.routes.unlimited.has(routeOptions.config)) return counted;
+    return Promise.resolve(counted).then(() => this.routes.canActivate(context));
+  }
+
+  /** A public route is not counted. */
+  private countInPlan(request: FastifyRequest, reply: FastifyReply): true | Promise<true> {
     const { principal } = request;
     const { public: isPublic, uncounted } = request.routeOptions.config;
     if (isPublic) return true;
@@ -98,16 +110,6 @@ export const CurrentStanding = createParamDecorator((_data: unknown, context: Ex
   if (!standing) throw new Error('@CurrentStanding() on a route that counts its requests');
   return standing;
 });
-
-/** Returns the account of the key, or the address of a request without a valid key. */
-export function ownerOfRequest({ principal, ip, socket }: FastifyRequest): string {
-  return principal ? `account:${principal.accountId}` : ownerOfAddress(ip, socket.remoteAddress);
-}
-
-/** Returns the owner of requests without a valid key: the address, or its /64 for IPv6, which belongs to one customer. */
-function ownerOfAddress(ip: string | undefined, socketAddress: string | undefined): string {
-  return `ip:${normalizeIp(clientAddress(ip, socketAddress) ?? 'unknown')}`;
-}
 
 /**
  * Returns the headers of a response: the tightest window, and both as draft-ietf-httpapi-ratelimit-headers-10 defines

@@ -7,6 +7,7 @@ import { RateLimitStore } from '../../src/rate-limit';
 import { Bans } from '../../src/rate-limit/bans';
 import type { RateLimitRepository } from '../../src/rate-limit/rate-limit.repository';
 import type { Decision, OwnerLimits } from '../../src/rate-limit/rate-limit.store';
+import type { RouteLimitGuard } from '../../src/rate-limit/route-limit.guard';
 import { ThrottleGuard, tooManyRequests } from '../../src/rate-limit/throttle.guard';
 import { TestClock } from '../support/clock';
 
@@ -23,7 +24,8 @@ class KeyAlone {
   ) {
     const config = readConfig(environment);
     this.bans = new Bans({} as RateLimitRepository, this.clock, config);
-    this.guard = new ThrottleGuard(new RateLimitStore(this.clock), this.bans, config);
+    const routes = { unlimited: { has: () => true } } as unknown as RouteLimitGuard;
+    this.guard = new ThrottleGuard(new RateLimitStore(this.clock), this.bans, routes, config);
   }
 
   /** @param ms the time since the beginning */
