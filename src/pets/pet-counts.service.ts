@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { CoalescedRead } from '../platform/database/coalesced-read';
-import { WAIT_TIMEOUT_MESSAGE } from '../platform/database/database-errors';
+import { waitTimeout } from '../platform/database/database-errors';
 import { Sql } from '../platform/database/sql';
 import { Page, type PageQuery, pageRequestOf } from '../platform/paging/page';
 import { Semaphore } from '../platform/runtime/semaphore';
@@ -40,7 +40,7 @@ export class PetCountsService {
   private inTurn<T>(query: () => Promise<T>): Promise<T> {
     const begin = performance.now();
     return this.turns.run(() => {
-      if (performance.now() - begin >= this.sql.maxWaitMs) throw new Error(WAIT_TIMEOUT_MESSAGE);
+      if (performance.now() - begin >= this.sql.maxWaitMs) throw waitTimeout();
       return query();
     });
   }

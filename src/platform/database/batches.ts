@@ -1,4 +1,4 @@
-import { isDatabaseUnavailable, WAIT_TIMEOUT_MESSAGE } from './database-errors';
+import { isDatabaseUnavailable, waitTimeout } from './database-errors';
 
 /** Most items of one batch. The event loop handles all of their requests in one turn, and other requests wait for it. */
 const MAX_ITEMS = 100;
@@ -81,8 +81,4 @@ export class Batches<Item, Result> {
   private isLate({ since }: Waiting<Item, Result>): boolean {
     return performance.now() - since >= this.bounds.maxWaitMs;
   }
-}
-
-function waitTimeout(): Error {
-  return new Error(WAIT_TIMEOUT_MESSAGE);
 }

@@ -36,8 +36,8 @@ const SOCKET_ERROR = /^(ECONN\w+|EHOSTUNREACH|ENET\w+|ENOTFOUND|EAI_AGAIN|EPIPE|
 /** Messages, without a code, for a query that node-postgres 8 did not send. */
 const UNSENT = /^Client (has encountered a connection error|was closed) and is not queryable$/;
 
-/** Marks an error of `connect`, such as an expired certificate: nothing was sent. */
-const UNSENT_MARK = Symbol('unsent');
+/** Marks an error of `connect`, such as an expired certificate: nothing was sent, and the database is unavailable. */
+export const UNSENT_MARK = Symbol('unsent');
 
 /** Message of node-postgres 8, without a code, if a query exceeds `query_timeout`. */
 const QUERY_TIMEOUT = 'Query read timeout';
@@ -46,8 +46,8 @@ const QUERY_TIMEOUT = 'Query read timeout';
 export const POOLER_FAULT =
   'The pooler in front of the database opens transactions of its own, which lose changes: with pgpool-II set backend_clustering_mode to streaming_replication.';
 
-/** The message for a statement that was not sent, because others took too long. */
-export const WAIT_TIMEOUT_MESSAGE = 'timeout exceeded while waiting for other statements';
+/** Makes the error of a statement that was not sent, because others took too long. */
+export const waitTimeout = (): Error => new Error('timeout exceeded while waiting for other statements');
 
 /** Messages of this service, node-postgres and pg-pool if a statement was not sent, or a connection was lost. */
 const UNAVAILABLE_MESSAGE =
@@ -63,16 +63,6 @@ export class OutcomeUnknownError extends Error {
 /** Statements without a change: if their result is lost, the request can be retried. */
 const READS = /^\s*SELECT\b/;
 
-/** TypeORM's errors if the session has ended between two statements of a transaction. */
-const isSessionLost = (error: unknown): boolean =>
-  error instanceof QueryRunnerAlreadyReleasedError ||
-  error instanceof QueryRunnerProviderAlreadyReleasedError;
-
-/** Returns the error of a failed `connect`, which from now on means that the database is unavailable. */
-export function markUnsent(error: unknown): unknown {
-  return Object.assign(Object(error), { [UNSENT_MARK]: true });
-}
-
 /** Returns the error of a single statement that was sent, from the error of node-postgres. */
 export function failureOf(query: QueryConfig, parameters: unknown[], error: unknown): unknown {
   if (!(error instanceof Error)) return error;
@@ -82,8 +72,11 @@ export function failureOf(query: QueryConfig, parameters: unknown[], error: unkn
 
 /** Returns true if a query failed because the server, a connection or a lock was not available in time. */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  if (error instanceof OutcomeUnknownError || isSessionLost(error) || isSessionEnded(error)) return true;
-  if (UNSENT_MARK in Object(error)) return true;
+  if (error instanceof OutcomeUnknownError || UNSENT_MARK in Object(error) || isSessionEnded(error))
+    return true;
+  // The session has ended between two statements of a transaction.
+  if (error instanceof QueryRunnerAlreadyReleasedError) return true;
+  if (error instanceof QueryRunnerProviderAlreadyReleasedError) return true;
   const [code, message] = [codeOf(error), textOf(error, 'message')];
   if (isUnusable(error) || SOCKET_ERROR.test(code)) return true;
   if (isSqlState(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
