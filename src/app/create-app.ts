@@ -6,11 +6,14 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { getDataSourceToken } from '@nestjs/typeorm';
 import type { FastifyServerFactoryHandler } from 'fastify';
 import { Registry } from 'prom-client';
+import type { RouteOptions } from 'fastify';
 import type { DataSource } from 'typeorm';
 import { planTable } from '../accounts';
 import { rejectFaults } from './faults.repository';
 import { Sql } from '../platform/database/sql';
 import { platformErrors } from '../platform/errors/platform.errors';
+import { UserError } from '../platform/errors/user-error';
+import { GUARDED } from '../platform/routes/route-facts';
 import type { Logger } from '../server/logging/logger';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
 import { EventTypeRegistry } from '../events';
@@ -31,7 +34,6 @@ import { RouteMethods } from '../server/http/route-methods';
 import { StrictHandling } from '../server/http/strict-handling';
 import type { Workers } from '../server/workers';
 import { AppModule, type ServiceConfig, VERSIONING } from './app.module';
-import { requireDeclaration } from './route-checks';
 import type { Store } from './store';
 
 /** Builds the application, ready to listen. The database must be migrated. @throws UserError */
@@ -121,6 +123,34 @@ async function assemble(
   });
   servePages(fastify, config, document);
   serveGuide(fastify, config);
+}
+
+/**
+ * Requires that a route is public, is for every key, or declares a scope. '*' is the route of @fastify/cors.
+ *
+ * @param declared the scopes of the extensions
+ * @throws UserError
+ */
+function requireDeclaration({ method, url, config = {} }: RouteOptions, declared: readonly string[]): void {
+  const { scopes = [], anyKey } = config;
+  if (config.public || url === '*') return;
+  // An empty list is a mistake: in the document it would be for every key. JavaScript may leave the scope out.
+  if (!scopes[0] && !anyKey) {
+    throw new UserError(
+      `${String(method)} ${url} declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.`,
+    );
+  }
+  if (!config[GUARDED]) {
+    throw new UserError(
+      `No guard protects ${String(method)} ${url}: make its handler a method of a controller.`,
+    );
+  }
+  const unknown = scopes.find((scope) => !declared.includes(scope));
+  if (unknown !== undefined) {
+    throw new UserError(
+      `${String(method)} ${url} requires the scope ${unknown}, which no extension declares: use one of ${declared.join(', ')}.`,
+    );
+  }
 }
 
 /** Passes Nest's own messages to our logger; messages of a normal start have the level debug. */
