@@ -26,8 +26,7 @@ export class PetsService {
 
   /** Lists a page of animals. Concurrent requests for one page share a query. @throws ApiError `invalid_cursor` */
   list(query: ListPetsQuery): Promise<Page<Pet>> {
-    const page = petPages.select(query);
-    return this.pages.read(page.request.key, () => petPages.read(this.sql, page));
+    return petPages.list(this.sql, query, {}, this.pages);
   }
 
   create(pet: NewPet, outer?: EntityManager): Promise<Pet> {

@@ -5,11 +5,11 @@ import {
   MAX_ITEMS,
   type Page,
   type PageQuery,
-  type PageRequest,
   pageRequestOf,
   SortedPageQuery,
 } from '../paging/page';
 import { declareFilters } from '../validation/validation.pipe';
+import type { CoalescedRead } from './coalesced-read';
 import type { Sql, Statement } from './sql';
 
 /** A table that is listed in the order of its `id`. */
@@ -55,13 +55,6 @@ interface ListFilters<Member extends string> {
 
 /** The values of `always` by column, and of filters that the query does not have. */
 type GivenValues = Readonly<Record<string, unknown>>;
-
-/** A valid request for a page, and the statement that reads its rows. */
-interface SelectedPage {
-  readonly request: PageRequest;
-  readonly statement: Statement;
-  readonly parameters: readonly unknown[];
-}
 
 /**
  * Declares the list of a table: its pages in both orders of `id`, for every combination of its filters.
@@ -119,14 +112,15 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
   /**
    * Reads the page that a query asks for.
    *
+   * @param shared lets concurrent requests for one page share a query
    * @throws ApiError `invalid_cursor`
    */
-  list(sql: Sql, query: PageQuery, given?: GivenValues): Promise<Page<Row>> {
-    return this.read(sql, this.select(query, given));
-  }
-
-  /** @throws ApiError `invalid_cursor` @internal */
-  select(query: PageQuery, given: GivenValues = {}): SelectedPage {
+  list(
+    sql: Sql,
+    query: PageQuery,
+    given: GivenValues = {},
+    shared?: CoalescedRead<Page<Row>>,
+  ): Promise<Page<Row>> {
     const { table, name = table } = this.table;
     // The cursors of earlier versions have the path of the list.
     const request = pageRequestOf(`/${name.replaceAll('_', '/')}`, query);
@@ -144,12 +138,8 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     const shape = `${request.direction} ${counts.join(' ')}`;
     const statement = this.statements.get(shape) ?? this.statementOf(counts, request.direction);
     this.statements.set(shape, statement);
-    return { request, statement, parameters };
-  }
-
-  /** @internal */
-  async read(sql: Sql, { request, statement, parameters }: SelectedPage): Promise<Page<Row>> {
-    return cutPage(request, await sql.rows<Row>(statement, parameters));
+    const read = async () => cutPage(request, await sql.rows<Row>(statement, parameters));
+    return shared ? shared.read(request.key, read) : read();
   }
 
   private statementOf(counts: readonly number[], direction: Direction): Statement {
