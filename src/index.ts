@@ -4,10 +4,8 @@ export { createAnimalStore } from './app/build';
 export { startAnimalStore } from './app/start';
 export { runAnimalStoreCommand } from './cli/program';
 
-export { type Extension, StoreExtension } from './platform/extension/extension';
-export { defineScopes } from './platform/extension/define-scopes';
-export { ApiError } from './platform/errors/api-error';
-export { type DefinedErrors, defineErrors } from './platform/errors/define-errors';
+export { defineScopes, type Extension, StoreExtension } from './platform/extension/extension';
+export { ApiError, type DefinedErrors, defineErrors } from './platform/errors/api-error';
 export { CONFIG, type ConfigOf } from './platform/config/config';
 export * as parsers from './platform/config/parsers';
 export { UserError } from './platform/errors/user-error';

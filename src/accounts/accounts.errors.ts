@@ -1,4 +1,4 @@
-import { defineErrors } from '../platform/errors/define-errors';
+import { defineErrors } from '../platform/errors/api-error';
 
 /** The codes of changes and reads that the state of accounts and keys does not allow. Commands print the message. */
 export const accountErrors = defineErrors({

@@ -3,7 +3,7 @@ import { ApiTags } from '@nestjs/swagger';
 import { accountErrors as errors, AccountsService, ApiKeysService, isKeyId } from '../accounts';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
-import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
+import { ADMIN_SCOPE } from '../platform/extension/extension';
 import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
 import { SortedPageQuery } from '../platform/paging/page';
 import { PathParam } from '../platform/routes/route-facts';

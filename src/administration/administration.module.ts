@@ -1,6 +1,5 @@
 import { AccountsModule } from '../accounts';
-import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
-import { StoreExtension } from '../platform/extension/extension';
+import { ADMIN_SCOPE, StoreExtension } from '../platform/extension/extension';
 import { AccountsController, KeysController } from './administration.controllers';
 import { AdministrationRepository } from './administration.repository';
 import { AdministrationService } from './administration.service';

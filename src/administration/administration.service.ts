@@ -15,7 +15,7 @@ import { blockListOf, insufficientScope, isAllowedAddress } from '../auth';
 import { Sql } from '../platform/database/sql';
 import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
 import { platformErrors, validationFailed } from '../platform/errors/platform.errors';
-import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
+import { ADMIN_SCOPE } from '../platform/extension/extension';
 import { clientAddress } from '../platform/routes/client-address';
 import { Clock } from '../platform/runtime/clock';
 import { StoreScopes } from '../platform/runtime/runtime.module';

@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiKeysService, KEY_DAYS } from '../accounts';
 import type { StandardOutput } from '../server/logging/standard-output';
 import type { Config } from '../platform/config/config';
-import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
+import { ADMIN_SCOPE } from '../platform/extension/extension';
 import { Clock } from '../platform/runtime/clock';
 import { DAY_MS } from '../platform/runtime/time';
 import type { StartedService } from './start';

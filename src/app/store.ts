@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import type { Config, Settings } from '../platform/config/config';
 import { coreMigrations } from '../platform/database/migrations/platform.migrations';
 import { type SchemaMigration, timestampOf } from '../platform/database/migrate';
-import type { DefinedError } from '../platform/errors/define-errors';
-import type { DefinedScope } from '../platform/extension/define-scopes';
+import type { DefinedError } from '../platform/errors/api-error';
 import {
+  type DefinedScope,
   type EventTypes,
   type Extension,
   type ExtensionModule,

@@ -7,7 +7,7 @@ import {
 } from '@nestjs/common';
 import { ApiOperation } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import type { DefinedScope } from '../platform/extension/define-scopes';
+import type { DefinedScope } from '../platform/extension/extension';
 import { type ANY_KEY, declareScope, scopeSentence } from '../platform/routes/route-facts';
 import { insufficientScope } from './auth.errors';
 

@@ -1,3 +1,3 @@
-import { defineScopes } from '../platform/extension/define-scopes';
+import { defineScopes } from '../platform/extension/extension';
 
 export const eventScopes = defineScopes('events', 'read');

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { ApiError } from '../platform/errors/api-error';
-import type { DefinedError } from '../platform/errors/define-errors';
+import type { ApiError, DefinedError } from '../platform/errors/api-error';
 import { UserError } from '../platform/errors/user-error';
 
 /** The operations that each kind of hold forbids. */

@@ -1,4 +1,4 @@
-import { defineErrors } from '../platform/errors/define-errors';
+import { defineErrors } from '../platform/errors/api-error';
 
 /** The codes of orders. To a buyer an order of another account is not found, so that none can tell which exist. */
 export const orderErrors = defineErrors({

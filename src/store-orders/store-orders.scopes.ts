@@ -1,4 +1,4 @@
-import { defineScopes } from '../platform/extension/define-scopes';
+import { defineScopes } from '../platform/extension/extension';
 import type { Principal } from '../platform/routes/request-context';
 
 export const orderScopes = defineScopes('orders', 'read', 'write', 'manage');

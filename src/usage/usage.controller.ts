@@ -4,7 +4,7 @@ import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { ANY_KEY } from '../platform/routes/route-facts';
 import { platformErrors } from '../platform/errors/platform.errors';
-import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
+import { ADMIN_SCOPE } from '../platform/extension/extension';
 import { KeyUsage, UsageQuery } from './usage.dto';
 import { MAX_ROWS, UsageService } from './usage.service';
 

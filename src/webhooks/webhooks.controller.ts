@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/commo
 import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
-import { ADMIN_SCOPE, defineScopes } from '../platform/extension/define-scopes';
+import { ADMIN_SCOPE, defineScopes } from '../platform/extension/extension';
 import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
 import { PathId } from '../platform/validation/int64';
 import { MAX_ATTEMPTS } from './attempts.repository';

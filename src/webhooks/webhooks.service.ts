@@ -9,7 +9,7 @@ import { recordAudit } from '../platform/database/audit';
 import { Sql } from '../platform/database/sql';
 import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
 import { validationFailed } from '../platform/errors/platform.errors';
-import { ADMIN_SCOPE } from '../platform/extension/define-scopes';
+import { ADMIN_SCOPE } from '../platform/extension/extension';
 import type { Page } from '../platform/paging/page';
 import { Clock } from '../platform/runtime/clock';
 import { DAY_MS, SECOND_MS } from '../platform/runtime/time';

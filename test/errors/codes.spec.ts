@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import type { DefinedError } from '../../src/platform/errors/define-errors';
+import type { DefinedError } from '../../src/platform/errors/api-error';
 import { codesOf } from '../../src/server/openapi/responses';
 import { filesOf, read } from '../docs/documents';
 import { startApp, type TestApp } from '../support/app';

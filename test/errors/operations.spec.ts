@@ -1,6 +1,6 @@
 import { createStore } from '../../src/app/store';
 import { ApiDocument } from '../../src/testing/api-document';
-import type { DefinedScope } from '../../src/platform/extension/define-scopes';
+import type { DefinedScope } from '../../src/platform/extension/extension';
 import { startApp, type TestApp } from '../support/app';
 import { readCommittedDocument } from '../support/committed-document';
 import { expectError } from '../support/expect-error';

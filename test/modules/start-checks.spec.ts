@@ -14,7 +14,7 @@ import { createStore } from '../../src/app/store';
 import { userMessage } from '../../src/app/user-message';
 import { type PetHold, PetHolds, PetsModule } from '../../src/pets';
 import { readConfig } from '../../src/platform/config/config';
-import type { DefinedError } from '../../src/platform/errors/define-errors';
+import type { DefinedError } from '../../src/platform/errors/api-error';
 import { startApp, type TestApp } from '../support/app';
 import { kennels, Kennels1795300000000 } from './support/kennels.extension';
 

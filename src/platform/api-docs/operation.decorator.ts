@@ -8,7 +8,7 @@ import {
   ApiResponse,
   getSchemaPath,
 } from '@nestjs/swagger';
-import type { DefinedError } from '../errors/define-errors';
+import type { DefinedError } from '../errors/api-error';
 import { platformErrors } from '../errors/platform.errors';
 import { MAX_ITEMS } from '../paging/page';
 import { classFactsOf, untaggedMembers } from '../validation/validation.pipe';

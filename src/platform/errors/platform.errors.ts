@@ -1,8 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpException } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { ApiError, isClientError, JSON_TYPE } from './api-error';
-import { defineErrors, type DefinedError } from './define-errors';
+import { ApiError, defineErrors, type DefinedError, isClientError, JSON_TYPE } from './api-error';
 
 function retryLater(reason: string): (seconds: number) => string {
   return (seconds) => `${reason} Try again in ${seconds} s, and back off exponentially.`;

@@ -3,9 +3,26 @@ import { Reflector } from '@nestjs/core';
 import { ApiTags } from '@nestjs/swagger';
 import type { MigrationInterface } from 'typeorm';
 import type { Config, Settings } from '../config/config';
-import type { DefinedError } from '../errors/define-errors';
+import type { DefinedError } from '../errors/api-error';
 import { UserError } from '../errors/user-error';
-import type { DefinedScope } from './define-scopes';
+
+/** The scope of administration. No key has it unless its creator names it. */
+export const ADMIN_SCOPE = 'admin';
+
+export type DefinedScope = `${string}:${string}` | typeof ADMIN_SCOPE;
+
+/**
+ * Defines the scopes of an extension: `defineScopes('pets', 'read', 'write')` is `{ read: 'pets:read', write: 'pets:write' }`.
+ *
+ * @param name the name of the extension
+ */
+export function defineScopes<const Name extends string, const Action extends string>(
+  name: Name,
+  ...actions: readonly Action[]
+): { readonly [Each in Action]: `${Name}:${Each}` };
+export function defineScopes(name: string, ...actions: readonly string[]): Record<string, DefinedScope> {
+  return Object.fromEntries(actions.map((action) => [action, `${name}:${action}` as const]));
+}
 
 /** A migration of TypeORM with a `down`. Its class name ends with its timestamp in milliseconds. */
 export type MigrationClass = new () => MigrationInterface;

@@ -8,7 +8,7 @@ import {
   type SchemaObject,
 } from '@nestjs/swagger';
 import type { FastifyContextConfig } from 'fastify';
-import type { DefinedError } from '../errors/define-errors';
+import type { DefinedError } from '../errors/api-error';
 
 export interface Deprecation {
   /** RFC 9745. */

@@ -1,6 +1,5 @@
 import { PathParam } from '../routes/route-facts';
-import type { ApiError } from '../errors/api-error';
-import type { DefinedError } from '../errors/define-errors';
+import type { ApiError, DefinedError } from '../errors/api-error';
 
 /** The range of int64 (OpenAPI Format Registry). */
 export const MIN_INT64 = -(2n ** 63n);

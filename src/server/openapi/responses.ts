@@ -8,8 +8,7 @@ import {
 } from '../../platform/api-docs/header-catalogue';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
 import { ANY_KEY } from '../../platform/routes/route-facts';
-import { MAX_MESSAGE_LENGTH } from '../../platform/errors/api-error';
-import type { DefinedError } from '../../platform/errors/define-errors';
+import { type DefinedError, MAX_MESSAGE_LENGTH } from '../../platform/errors/api-error';
 import {
   DEFAULT_STATUSES,
   defaultCodes,
