@@ -68,9 +68,8 @@ export class ApiDocument {
     this.operations = METHODS.flatMap((method) =>
       paths.flatMap(([path, { [method]: object }]) => (object ? this.operationOf(method, path, object) : [])),
     );
-    for (const [path] of paths) {
+    for (const [path] of paths)
       this.router.on('GET', `/v1${path.replaceAll(/\{(\w+)\}/g, ':$1')}`, () => undefined, path);
-    }
   }
 
   follow<T extends object>(node: T | ReferenceObject): T {
@@ -194,10 +193,8 @@ export class ApiDocument {
     if (documented?.schema === undefined) return [];
     if (jsonIn(text) === undefined)
       return [{ where: 'body', rule: 'must be JSON without repeated names', got: text }];
-    return this.errors(documented.schema, text).map((each) => ({
-      ...each,
-      where: `body ${each.where}`.trim(),
-    }));
+    const found = this.errors(documented.schema, text);
+    return found.map((each) => ({ ...each, where: `body ${each.where}`.trim() }));
   }
 
   /** Compares the body of an error with its status, with the codes of its description, and with the header of its code. */
@@ -208,9 +205,8 @@ export class ApiDocument {
     if (ownStatus !== status)
       mismatches.push({ where: 'body /status', rule: `must be ${status}`, got: ownStatus });
     const own = [...description.matchAll(/^- `(\w+)`: /gm)];
-    const ofDefault = (this.object.info.description ?? '').matchAll(
-      new RegExp(`^- ${status} \`(\\w+)\`: `, 'gm'),
-    );
+    const { description: shared = '' } = this.object.info;
+    const ofDefault = shared.matchAll(new RegExp(`^- ${status} \`(\\w+)\`: `, 'gm'));
     const codes = (own.length > 0 ? own : [...ofDefault]).map(([, name]) => name);
     if (codes.length > 0 && !codes.includes(String(code)))
       mismatches.push({ where: 'body /code', rule: `must be one of ${codes.join(', ')}`, got: code });
@@ -230,15 +226,19 @@ function schemaChecker(schemas: Readonly<Record<string, object>>) {
   // Stops at the first error, so that a pattern never runs on a text longer than its maxLength.
   const ajv = addFormats(new Ajv({ strict: false, verbose: true }));
   const known: Record<string, object> = JSON.parse(stringify(schemas, forAjv) ?? '');
-  for (const schema of Object.values(known)) {
+  for (const schema of Object.values(known))
     if ('properties' in schema) Object.assign(schema, { additionalProperties: false });
-  }
   ajv.addSchema({ components: { schemas: known } }, 'openapi.json');
-  const compiled = new WeakMap<object, ValidateFunction>();
+  const texts = new WeakMap<object, string>();
+  // By their text: merged schemas are new objects each time.
+  const compiled = new Map<string, ValidateFunction>();
   return (schema: object, json: string): readonly Mismatch[] => {
-    const text = () => stringify(schema, forAjv)?.replaceAll('"#/components', '"openapi.json#/components');
-    const validate = compiled.get(schema) ?? ajv.compile(JSON.parse(text() ?? ''));
-    compiled.set(schema, validate);
+    const own = () =>
+      (stringify(schema, forAjv) ?? '').replaceAll('"#/components', '"openapi.json#/components');
+    const text = texts.get(schema) ?? own();
+    texts.set(schema, text);
+    const validate = compiled.get(text) ?? ajv.compile(JSON.parse(text));
+    compiled.set(text, validate);
     if (validate(JSON.parse(json))) return [];
     return (validate.errors ?? []).map(({ instancePath, message = 'must be valid', params, data }) => {
       const detail = [params['allowedValues'] ?? params['additionalProperty'] ?? []].flat().join(', ');
