@@ -4,7 +4,6 @@ import {
   createParamDecorator,
   type ExecutionContext,
   Global,
-  Inject,
   Injectable,
   Module,
   type PipeTransform,
@@ -13,13 +12,11 @@ import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
 import { text } from '../api-docs/header-catalogue';
-import { CONFIG, type Config } from '../config/config';
 import { Sql } from '../database/sql';
 import { serializeJson } from '../entity-tags/entity-tag';
 import { type ApiError, JSON_TYPE } from '../errors/api-error';
 import { platformErrors, validationFailed } from '../errors/platform.errors';
 import { addParameterFacts } from '../routes/route-facts';
-import { locationOf, urlOf } from '../routes/resource-url';
 import { IdempotencyRepository, type StoredResponse } from './idempotency.repository';
 
 /** The bare form, or a structured field string (RFC 8941, 3.3.3), in which a backslash precedes quotes and backslashes. */
@@ -57,7 +54,6 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
   constructor(
     private readonly sql: Sql,
     private readonly keys: IdempotencyRepository,
-    @Inject(CONFIG) private readonly config: Config,
   ) {}
 
   transform(context: ExecutionContext, { data: secretOf }: ArgumentMetadata): Once {
@@ -73,7 +69,6 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
     secretOf: string | undefined,
     work: Work<unknown>,
   ): Promise<string> {
-    const { publicBaseUrl } = this.config;
     const { rawBody = '' } = reply.request;
     const id = idOf(reply.request, key);
     const bodyHash = hash('sha256', rawBody, 'buffer');
@@ -89,15 +84,12 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
       const value = await work(transaction);
       const response: StoredResponse = {
         status: reply.statusCode,
-        location: locationOf(reply, publicBaseUrl, value) ?? null,
+        location: reply.locationOf(value) ?? null,
         body: serializeJson(reply, value),
         bodyHash,
       };
       // The database must not have a secret.
-      const withoutSecret = secretOf !== undefined && {
-        location: urlOf(publicBaseUrl, secretOf, { ...Object(value) }),
-        body: '',
-      };
+      const withoutSecret = secretOf !== undefined && { location: reply.urlOf(secretOf, value), body: '' };
       // The key of a failed request can be used again.
       const isSuccess = response.status >= 200 && response.status < 300;
       if (isSuccess) await this.keys.store(id, { ...response, ...withoutSecret }, transaction);

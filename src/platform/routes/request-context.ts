@@ -92,4 +92,12 @@ declare module 'fastify' {
     /** The code of the Error body, if the response has one. @internal */
     errorCode?: string;
   }
+
+  interface FastifyReply {
+    /** Returns the URL of a resource by its path, such as `/keys/:id`, and its members. @internal */
+    urlOf(path: string, resource: unknown): string;
+
+    /** Returns the `Location` of a 201 (RFC 9110, 10.2.2): the header that the handler has set, or the URL of the resource. @internal */
+    locationOf(created: unknown): string | undefined;
+  }
 }

@@ -4,7 +4,6 @@ import { COMMON_HEADERS, COMPONENT_HEADERS } from '../../platform/api-docs/heade
 import { entityTagOf, isNotModified, serializeJson } from '../../platform/entity-tags/entity-tag';
 import { JSON_TYPE } from '../../platform/errors/api-error';
 import { linksOf, Page } from '../../platform/paging/page';
-import { locationOf, resourceUrl } from '../../platform/routes/resource-url';
 import type { PathParams } from '../../platform/routes/route-facts';
 import type { Connections } from './connections';
 import { framingError, isApiTarget } from './framing';
@@ -22,9 +21,18 @@ export function installResponseHeaders(
   baseUrl: string,
   limitHeaders: LimitHeaders,
 ): void {
+  fastify.decorateReply('urlOf', (path, resource) => urlOf(baseUrl, path, resource));
+  fastify.decorateReply('locationOf', function (created) {
+    const own = this.getHeader('Location')?.toString();
+    const { location } = this.request.routeOptions.config;
+    const hasId = typeof created === 'object' && created !== null && 'id' in created;
+    if (own !== undefined || this.statusCode !== 201 || (location === undefined && !hasId)) return own;
+    const prefix = location === undefined ? resourceUrl(this.request, baseUrl) : baseUrl;
+    return urlOf(prefix, location ?? '/:id', created);
+  });
   fastify.addHook('preSerialization', (_request, reply, payload, done) => {
     if (payload instanceof Page) sendPage(reply, payload, baseUrl);
-    const location = reply.statusCode === 201 ? locationOf(reply, baseUrl, payload) : undefined;
+    const location = reply.statusCode === 201 ? reply.locationOf(payload) : undefined;
     if (location !== undefined) reply.header('Location', location);
     done(null, payload);
   });
@@ -91,6 +99,19 @@ function sendPage(reply: FastifyReply, page: Page<unknown>, baseUrl: string): vo
   }
   const { body, headers } = page.response;
   reply.headers(headers).serializer(() => body);
+}
+
+/**
+ * Returns the URL of a request without its query: the path of its route below the configured base URL. The Host header is
+ * ignored.
+ */
+function resourceUrl({ routeOptions, params }: FastifyRequest, baseUrl: string): string {
+  return urlOf(baseUrl, routeOptions.url?.replace(/^\/v1(?=\/)/, ''), params);
+}
+
+function urlOf(prefix: string, path = '', resource: unknown): string {
+  const values: Readonly<Record<string, unknown>> = { ...Object(resource) };
+  return prefix + path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(values[name])));
 }
 
 /**
