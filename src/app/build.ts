@@ -2,7 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { prefixOf } from '../accounts';
 import { createApp } from './create-app';
 import { StandardOutput } from '../server/logging/standard-output';
-import { otherRoles } from './rights.repository';
+import { writersOf } from './rights.repository';
 import { createStore, type Store } from './store';
 import { type Config, readConfig } from '../platform/config/config';
 import { DatabaseModule } from '../platform/database/database.module';
@@ -74,11 +74,10 @@ export async function buildService(
     app.get(DatabaseModule).afterClose(() => database.close());
     // A "db revert" may have run before this instance registered itself as running.
     await migrated();
-    for (const { isRead, names } of await otherRoles(app.get(Sql, { strict: false }))) {
-      const sentence = `These roles besides the owner may ${isRead ? 'read' : 'change'} tables of the store: ${names}.`;
-      if (isRead) logger.info(sentence);
-      else logger.error(`${sentence} Take these rights from them by REVOKE, unless they need them.`);
-    }
+    for (const { names } of await writersOf(app.get(Sql, { strict: false })))
+      logger.error(
+        `These roles besides the owner may change tables of the store: ${names}. Take these rights from them by REVOKE, unless they need them.`,
+      );
     const notices = [...database.notices, ...found];
     return { app, config, database: { ...database, notices }, store };
   } catch (error) {
