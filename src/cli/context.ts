@@ -1,6 +1,5 @@
 import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { AccountsModule } from '../accounts';
 import { SystemClock } from '../platform/runtime/clock';
 import { type Config, readConfig } from '../platform/config/config';
 import { START_WAIT_MS } from '../platform/database/data-source';
@@ -11,6 +10,7 @@ import { encodeCursor, MAX_ITEMS, type Page, SortedPageQuery } from '../platform
 import { RuntimeModule } from '../platform/runtime/runtime.module';
 import { scopesOf, type Store } from '../app/store';
 import { UserError } from '../platform/errors/user-error';
+import { UsageModule } from '../usage';
 
 /** Connections of a process, which runs one command. */
 const POOL_SIZE = 2;
@@ -53,17 +53,13 @@ export class CommandContext {
     });
   }
 
-  /** Runs `work` with a service of a module on an up-to-date schema, without HTTP. */
-  withService<S, T>(
-    type: Type<S>,
-    work: (service: S) => Promise<T>,
-    module: Type = AccountsModule,
-  ): Promise<T> {
+  /** Runs `work` with a service of accounts, keys or usage on an up-to-date schema, without HTTP. */
+  withService<S, T>(type: Type<S>, work: (service: S) => Promise<T>): Promise<T> {
     return this.withSchema(async (config) => {
       const runtime = RuntimeModule.forRoot(config, new SystemClock(), scopesOf(this.store));
-      const imports = [runtime, DatabaseModule.forRoot(config)];
       const services = await NestFactory.createApplicationContext(
-        { module, imports },
+        // Imports the module of accounts and keys.
+        { module: UsageModule, imports: [runtime, DatabaseModule.forRoot(config)] },
         { logger: false, abortOnError: false },
       );
       try {

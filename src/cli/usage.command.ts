@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { dateOf } from '../platform/runtime/time';
-import { UsageModule, UsageService } from '../usage';
+import { UsageService } from '../usage';
 import { day } from './arguments';
 import type { CommandContext } from './context';
 import { listOf, type OutputCommand } from './output';
@@ -23,11 +23,7 @@ export function addUsageCommand(usage: OutputCommand, context: CommandContext): 
     .prints(async (options: UsageOptions, command: Command) => {
       const { from = '', to = dateOf(Date.now()) } = options;
       if (from > to) command.error(`error: --from ${from} must not be later than --to ${to}.`);
-      const days = await context.withService(
-        UsageService,
-        (service) => service.listAll(options),
-        UsageModule,
-      );
+      const days = await context.withService(UsageService, (service) => service.listAll(options));
       const most = days.reduce((max, { admitted, rejected }) => Math.max(max, admitted + rejected), 0);
       // At least one block for at least one request.
       const bar = (count: number, block: string) => block.repeat(Math.ceil((count / most) * BAR_WIDTH));
