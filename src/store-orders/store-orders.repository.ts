@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, In, Repository } from 'typeorm';
+import { type EntityManager, type FindOptionsWhere, In, Repository } from 'typeorm';
 import { Sql, type Statement } from '../platform/database/sql';
 import { pages } from '../platform/database/lists';
 import { OPEN_STATUSES, ORDER_STATUSES, type OrderStatus } from './order-status';
@@ -78,12 +78,6 @@ const setExpiry = (found: 'NULL' | 'NOT NULL') => `
     LIMIT ${MAX_AT_ONCE} FOR UPDATE SKIP LOCKED
   ) RETURNING true`;
 
-/** An order id and the account that may access it; without one, an order of any account. */
-export interface OrderKey {
-  readonly id: bigint;
-  readonly accountId?: bigint;
-}
-
 /** The orders in the database: prepared statements where speed counts, and TypeORM's entities elsewhere. */
 @Injectable()
 export class StoreOrdersRepository {
@@ -92,15 +86,18 @@ export class StoreOrdersRepository {
     @InjectRepository(StoreOrderEntity) private readonly entities: Repository<StoreOrderEntity>,
   ) {}
 
-  async find(key: OrderKey): Promise<StoredOrder | undefined> {
-    const found = await this.entities.findOneBy(key);
+  async find(where: FindOptionsWhere<StoreOrderEntity>): Promise<StoredOrder | undefined> {
+    const found = await this.entities.findOneBy(where);
     return found ? storedOrderOf(found) : undefined;
   }
 
   /** Locks the row until the transaction ends. */
-  async lock(key: OrderKey, transaction: EntityManager): Promise<StoredOrder | undefined> {
+  async lock(
+    where: FindOptionsWhere<StoreOrderEntity>,
+    transaction: EntityManager,
+  ): Promise<StoredOrder | undefined> {
     const lock = { mode: 'pessimistic_write' } as const;
-    const found = await transaction.findOne(StoreOrderEntity, { where: key, lock });
+    const found = await transaction.findOne(StoreOrderEntity, { where, lock });
     return found ? storedOrderOf(found) : undefined;
   }
 

@@ -13,13 +13,8 @@ import { expiryOf, type OrderConfig } from './store-orders.settings';
 import { ORDER_STATUSES_BEFORE, SET_BY, type OrderStatus, PET_STATUS_AFTER } from './order-status';
 import type { ListOrdersQuery, NewOrder, Order } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
-import { isStaff, orderScopes } from './store-orders.scopes';
-import {
-  type OrderKey,
-  orderPages,
-  type StoredOrder,
-  StoreOrdersRepository,
-} from './store-orders.repository';
+import { orderScopes } from './store-orders.scopes';
+import { orderPages, type StoredOrder, StoreOrdersRepository } from './store-orders.repository';
 
 @Injectable()
 export class StoreOrdersService {
@@ -144,7 +139,11 @@ function found(order: StoredOrder | undefined): StoredOrder {
   return order;
 }
 
-/** Staff accesses the orders of every account. */
-function keyOf(principal: Principal, id: bigint): OrderKey {
+/** True for a key of the store's staff: it accesses the orders of every account and sees whose they are. */
+function isStaff({ scopes }: Principal): boolean {
+  return scopes.includes(orderScopes.manage);
+}
+
+function keyOf(principal: Principal, id: bigint) {
   return isStaff(principal) ? { id } : { id, accountId: principal.accountId };
 }
