@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { ApiError, DefinedError } from '../platform/errors/api-error';
-import { UserError } from '../platform/errors/user-error';
 
 /** The operations that each kind of hold forbids. */
 const FORBIDDEN = {
@@ -27,12 +26,8 @@ export interface PetHold {
 export class PetHolds {
   private readonly holds: PetHold[] = [];
 
-  /** Adds a reason. Call it in `onModuleInit` or `onApplicationBootstrap`. @throws UserError for an unknown kind */
+  /** Adds a reason. Call it in `onModuleInit` or `onApplicationBootstrap`. */
   add(hold: PetHold): void {
-    if (!Object.hasOwn(FORBIDDEN, hold.forbids))
-      throw new UserError(
-        `A hold forbids ${hold.forbids}, which is unknown: use ${Object.keys(FORBIDDEN).join(' or ')}.`,
-      );
     this.holds.push(hold);
   }
 

@@ -109,10 +109,6 @@ describe('the start fails with one sentence for', () => {
     ],
     ["Method 'GET' already declared for route '/v1/lab'", moduleWith(readable, readable)],
     [
-      'A hold forbids orders, which is unknown: use removal or change or order.',
-      holding(409, 'orders' as never),
-    ],
-    [
       'The error code pet_in_quarantine has two definitions, if never (409) and if never (423): rename one of them.',
       holding(409, 'removal'),
       holding(423, 'removal'),
