@@ -13,12 +13,17 @@ export type ShownColumns = Omit<
   'account' | 'failingSince' | 'isSlow' | 'position' | 'replacedSecrets' | 'secret'
 >;
 
+const SHOWN_COLUMNS =
+  'id, account_id AS "accountId", url, types, created_at AS "createdAt", updated_at AS "updatedAt", attempts, disabled_at AS "disabledAt", due_at AS "dueAt", last_delivery_at AS "lastDeliveryAt", last_error AS "lastError"';
+
+/** Those of a delivery, which needs no question for the time of the next event. */
+const COLUMNS = `${SHOWN_COLUMNS}, secret, replaced_secrets AS "replacedSecrets", position, failing_since AS "failingSince", is_slow AS "isSlow", (${nameOfEnabled('webhooks')}) AS account`;
+
 export const webhookPages = pages<ShownColumns, 'accountId'>(
   {
     name: 'webhooks',
     table: `(SELECT *, ${waitingSince('webhooks')} AS waiting_since FROM webhooks) AS listed`,
-    columns:
-      'id, account_id AS "accountId", url, types, created_at AS "createdAt", updated_at AS "updatedAt", attempts, disabled_at AS "disabledAt", due_at AS "dueAt", last_delivery_at AS "lastDeliveryAt", last_error AS "lastError", waiting_since AS "waitingSince"',
+    columns: `${SHOWN_COLUMNS}, waiting_since AS "waitingSince"`,
   },
   { filters: { accountId: 'account_id' } },
 );
@@ -45,7 +50,7 @@ const after = (ms: number) => `$1::timestamptz + interval '${ms} ms'`;
  * Always one row or more, with the newest event: without a webhook `id` is null. Parameters: the time, the places of
  * webhooks that are not hindered and of those that are, and the known event.
  */
-const lease = (columns: string) => `
+const LEASE = `
   WITH log AS MATERIALIZED (SELECT coalesce(${NEWEST}, 0) AS newest),
   due AS (
     UPDATE webhooks SET due_at = ${after(LEASE_MS)}
@@ -55,15 +60,20 @@ const lease = (columns: string) => `
         (${after(LEASE_MS + MAX_CLOCK_DIFFERENCE_MS)}, 'infinity')
       ) AS range (after, until),
       LATERAL (
-        SELECT id FROM webhooks
+        SELECT id AS due_id FROM webhooks
         WHERE ${IS_HINDERED} = places.is_hindered AND due_at > range.after AND due_at <= range.until
           AND (due_at <= $1 OR attempts = 0 OR due_at > ${after(MAX_PAUSE_MS + MAX_CLOCK_DIFFERENCE_MS)})
           AND ${IS_ENABLED} AND ${waitingSince('webhooks')} IS NOT NULL
         ORDER BY due_at LIMIT places.count FOR UPDATE SKIP LOCKED
       ) AS found
-    WHERE webhooks.id = found.id RETURNING ${columns}
+    WHERE id = due_id RETURNING ${COLUMNS}
   )
   SELECT due.*, newest FROM log LEFT JOIN due ON true`;
+
+const FIND_LEASED: Statement = {
+  isPipelined: true,
+  text: `SELECT ${COLUMNS} FROM webhooks WHERE id = $1 AND due_at = $2`,
+};
 
 /** Counts the webhooks with events to deliver, without those that their owner or the operator has disabled. */
 const WAITING = `
@@ -74,24 +84,10 @@ export type WebhookValues = Partial<Omit<WebhookEntity, 'account' | 'id'>>;
 
 @Injectable()
 export class WebhooksRepository {
-  private readonly leaseText: string;
-  private readonly findStatement: Statement;
-
   constructor(
     private readonly sql: Sql,
     @InjectRepository(WebhookEntity) private readonly entities: Repository<WebhookEntity>,
-  ) {
-    const shown = entities.metadata.columns.map(({ databaseName, propertyName, query }) => {
-      return `${query ? `(${query('webhooks')})` : `webhooks.${databaseName}`} AS "${propertyName}"`;
-    });
-    // A delivery needs no question for the time of the next event.
-    const columns = shown.filter((column) => !column.endsWith('"waitingSince"')).join();
-    this.leaseText = lease(columns);
-    this.findStatement = {
-      isPipelined: true,
-      text: `SELECT ${columns} FROM webhooks WHERE id = $1 AND due_at = $2`,
-    };
-  }
+  ) {}
 
   /** Inserts a webhook whose first event is the next one. @returns undefined if the account has too many */
   async insert(values: WebhookValues & Pick<WebhookEntity, 'accountId'>, transaction: EntityManager) {
@@ -136,20 +132,18 @@ export class WebhooksRepository {
   }
 
   /**
-   * Leases webhooks that are due and have an event to deliver.
-   *
    * @param places for webhooks that are not hindered, and for those that are
    * @param known the newest event for which all were looked at
    */
   async lease(now: Date, places: readonly number[], known: bigint | undefined) {
     type Found = WebhookEntity & { newest: bigint };
-    const rows = await this.sql.rows<Found>(this.leaseText, [now, ...places, known]);
+    const rows = await this.sql.rows<Found>(LEASE, [now, ...places, known]);
     return { webhooks: rows.filter(({ id }) => id !== null), newest: rows[0]?.newest };
   }
 
   /** Returns a leased webhook as it is now; undefined if another lease has begun, or it was deleted. */
   async findLeased({ id, dueAt }: WebhookEntity): Promise<WebhookEntity | undefined> {
-    return (await this.sql.rows<WebhookEntity>(this.findStatement, [id, dueAt]))[0];
+    return (await this.sql.rows<WebhookEntity>(FIND_LEASED, [id, dueAt]))[0];
   }
 
   /** Returns the number of webhooks with events to deliver, and the age of the oldest of these events in seconds. */
