@@ -12,9 +12,6 @@ import { scopesOf, type Store } from '../app/store';
 import { UserError } from '../platform/errors/user-error';
 import { UsageModule } from '../usage';
 
-/** Connections of a process, which runs one command. */
-const POOL_SIZE = 2;
-
 /** The settings of a command, and the data folder of its server; undefined for the server of DATABASE_URL. */
 type CommandConfig = Config & SchemaConfig & { readonly directory: string | undefined };
 type Work<T> = (config: CommandConfig) => Promise<T>;
@@ -38,7 +35,7 @@ export class CommandContext {
     try {
       for (const notice of database.notices) process.stderr.write(`${notice}\n`);
       const { url: databaseUrl, directory } = database;
-      const pool = { databasePoolSize: POOL_SIZE, databasePoolWaitMs: START_WAIT_MS };
+      const pool = { databasePoolSize: 2, databasePoolWaitMs: START_WAIT_MS };
       return await work({ ...config, ...pool, migrations, databaseUrl, directory });
     } finally {
       await database.close();

@@ -88,11 +88,7 @@ export function printable(text: string): string {
   );
 }
 
-/**
- * Returns items as a table, or one below the other if the table is wider than the terminal or 80 columns.
- *
- * @param cellsOf returns what to show of an item
- */
+/** Returns items as a table, or one below the other if the table is wider than the terminal or 80 columns. */
 export function listOf<T>(items: readonly T[], cellsOf: (item: T) => Readonly<Record<string, Cell>>): Output {
   const rows = items.map((item) =>
     Object.entries(cellsOf(item)).map(([name, cell]) => [headingOf(name), cellText(cell)] as const),

@@ -1,5 +1,4 @@
 const BAR_WIDTH = 40;
-const MAX_PERCENT = 100;
 
 /**
  * While `work` runs, one line of a terminal shows its share and the time that is left; other streams show nothing.
@@ -13,10 +12,10 @@ export async function withProgressBar<T>(
   const startedAt = performance.now();
   let shown = -1;
   const show = (share: number): void => {
-    const percent = Math.min(Math.floor(share * MAX_PERCENT), MAX_PERCENT);
+    const percent = Math.min(Math.floor(share * 100), 100);
     if (!screen.isTTY || percent === shown) return;
     shown = percent;
-    const bar = '█'.repeat((percent / MAX_PERCENT) * BAR_WIDTH).padEnd(BAR_WIDTH, '░');
+    const bar = '█'.repeat((percent / 100) * BAR_WIDTH).padEnd(BAR_WIDTH, '░');
     const seconds = ((performance.now() - startedAt) / 1_000) * (1 / share - 1);
     const left = share > 0 ? `  ${Math.ceil(seconds)} s left` : '';
     screen.write(`\r\u001B[2K${bar} ${String(percent).padStart(3)} %${left}`);

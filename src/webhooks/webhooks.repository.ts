@@ -75,7 +75,6 @@ const FIND_LEASED: Statement = {
   text: `SELECT ${COLUMNS} FROM webhooks WHERE id = $1 AND due_at = $2`,
 };
 
-/** Counts the webhooks with events to deliver, without those that their owner or the operator has disabled. */
 const WAITING = `
   SELECT count(since)::int AS count, coalesce(extract(epoch FROM now() - min(since)), 0)::float8 AS seconds
   FROM (SELECT ${waitingSince('webhooks')} AS since FROM webhooks WHERE ${IS_ENABLED}) AS found`;
@@ -146,7 +145,7 @@ export class WebhooksRepository {
     return (await this.sql.rows<WebhookEntity>(FIND_LEASED, [id, dueAt]))[0];
   }
 
-  /** Returns the number of webhooks with events to deliver, and the age of the oldest of these events in seconds. */
+  /** Returns the number of enabled webhooks with events to deliver, and the age of the oldest of these events in seconds. */
   async waiting(): Promise<number[]> {
     const rows = await this.sql.rows<{ count: number; seconds: number }>(WAITING, []);
     return rows.flatMap(({ count, seconds }) => [count, seconds]);
