@@ -1,7 +1,7 @@
 const BAR_WIDTH = 40;
 
 /**
- * While `work` runs, one line of a terminal shows its share and the time that is left; other streams show nothing.
+ * While `work` runs, one line of a terminal shows its share; other streams show nothing.
  *
  * @param work gets a function for the share that is done, from 0 to 1
  */
@@ -9,16 +9,13 @@ export async function withProgressBar<T>(
   work: (show: (share: number) => void) => Promise<T>,
   screen: Pick<NodeJS.WriteStream, 'isTTY' | 'write'> = process.stderr,
 ): Promise<T> {
-  const startedAt = performance.now();
   let shown = -1;
   const show = (share: number): void => {
     const percent = Math.min(Math.floor(share * 100), 100);
     if (!screen.isTTY || percent === shown) return;
     shown = percent;
     const bar = '█'.repeat((percent / 100) * BAR_WIDTH).padEnd(BAR_WIDTH, '░');
-    const seconds = ((performance.now() - startedAt) / 1_000) * (1 / share - 1);
-    const left = share > 0 ? `  ${Math.ceil(seconds)} s left` : '';
-    screen.write(`\r\u001B[2K${bar} ${String(percent).padStart(3)} %${left}`);
+    screen.write(`\r\u001B[2K${bar} ${String(percent).padStart(3)} %`);
   };
   try {
     return await work(show);
