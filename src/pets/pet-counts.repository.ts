@@ -31,7 +31,6 @@ export class PetCountsRepository {
     return counts;
   }
 
-  /** Returns the counts of each of some categories, in ascending order. */
   ofCategories(ids: readonly bigint[]): Promise<Category[]> {
     return this.sql.rows(OF_CATEGORIES, [ids]);
   }

@@ -12,7 +12,6 @@ import type { Category, Inventory } from './pets.dto';
 export class PetCountsService {
   private readonly totals = new CoalescedRead<Inventory>();
   private readonly categories = new CoalescedRead<Category[]>();
-
   private readonly turns = new Semaphore(1);
 
   constructor(
@@ -20,7 +19,6 @@ export class PetCountsService {
     private readonly counts: PetCountsRepository,
   ) {}
 
-  /** Counts all animals, or those of each of some categories. */
   inventory(categoryIds?: readonly bigint[]): Promise<Inventory | readonly Category[]> {
     if (!categoryIds) return this.totals.read('all', () => this.inTurn(() => this.counts.total()));
     const ids = [...new Set(categoryIds)].toSorted((one, other) => Number(one - other));

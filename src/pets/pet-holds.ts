@@ -4,11 +4,9 @@ import type { ApiError, DefinedError } from '../platform/errors/api-error';
 
 /** The operations that each kind of hold forbids. */
 const FORBIDDEN = {
-  /** The animal is not removed. */
   removal: ['deletePet'],
   /** The animal is not removed, and its status does not change but by its order. */
   change: ['updatePet', 'deletePet'],
-  /** The animal is not ordered. */
   order: ['placeOrder'],
 } as const;
 

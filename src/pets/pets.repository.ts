@@ -87,12 +87,10 @@ export class PetsRepository {
     return rows.toSorted((one, other) => (one.id < other.id ? -1 : 1));
   }
 
-  /** Replaces an animal that the transaction has locked. */
   async update({ id, ...pet }: Pet, transaction: EntityManager): Promise<void> {
     await transaction.update(PetEntity, { id }, pet);
   }
 
-  /** Deletes an animal that the transaction has locked. */
   async delete({ id }: Pet, transaction: EntityManager): Promise<void> {
     await transaction.delete(PetEntity, { id });
   }

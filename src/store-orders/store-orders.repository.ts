@@ -133,7 +133,6 @@ export class StoreOrdersRepository {
     return (await this.sql.rows(statement, [expiresAt, now])).length;
   }
 
-  /** Changes the status of an order that the transaction has locked. */
   async updateStatus({ id, status, updatedAt }: StoredOrder, transaction: EntityManager): Promise<void> {
     const change = { status, updatedAt: new Date(updatedAt), expiresAt: null };
     await transaction.update(StoreOrderEntity, { id }, change);

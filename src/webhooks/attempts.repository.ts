@@ -70,7 +70,6 @@ export class AttemptsRepository {
     });
   }
 
-  /** Lists the attempts of a webhook after a time, the newest first. */
   async list(webhookId: bigint, after: Date): Promise<StoredAttempt[]> {
     await this.flush().catch(() => undefined);
     return this.sql.rows<StoredAttempt>(LIST, [webhookId, after]);

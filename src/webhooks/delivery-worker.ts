@@ -22,7 +22,6 @@ const LOOK_MS = 30 * SECOND_MS;
 const SLOW_MS = SECOND_MS;
 /** How long a webhook with more events keeps its place. */
 const TURN_MS = 2 * SECOND_MS;
-/** Events that are read together. */
 const BATCH_SIZE = 20;
 /** Connections of the pool that deliveries use, besides the shared ones of quick reads. */
 const MAX_STATEMENTS = 2;
@@ -134,7 +133,6 @@ export class DeliveryWorker extends PeriodicWork {
     return Promise.all([...this.fast.turns, ...this.hindered.turns]);
   }
 
-  /** Leases webhooks, as many as places are free. */
   private async begin(): Promise<void> {
     const free = [this.fast.free, this.hindered.free];
     const startedAt = performance.now();

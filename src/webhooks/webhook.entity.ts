@@ -71,7 +71,6 @@ export class WebhookEntity {
   @Column({ type: 'boolean', name: 'is_slow', default: false })
   readonly isSlow!: boolean;
 
-  /** When the oldest undelivered event happened. */
   @VirtualColumn({ type: 'timestamptz', query: waitingSince })
   readonly waitingSince!: Date | null;
 }

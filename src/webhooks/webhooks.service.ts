@@ -66,15 +66,8 @@ export class WebhooksService {
     this.requirePublic(url);
     const secret = randomBytes(SECRET_BYTES);
     const now = new Date(this.clock.now());
-    const values = {
-      accountId: principal.accountId,
-      url,
-      types: requested,
-      secret,
-      createdAt: now,
-      updatedAt: now,
-      dueAt: now,
-    };
+    const times = { createdAt: now, updatedAt: now, dueAt: now };
+    const values = { accountId: principal.accountId, url, types: requested, secret, ...times };
     return this.sql.transaction(async (transaction) => {
       const created = await this.webhooks.insert(values, transaction);
       if (!created) throw webhookErrors.too_many_webhooks();
