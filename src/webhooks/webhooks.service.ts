@@ -211,11 +211,12 @@ export class WebhooksService {
   private async record(change: string, webhook: ShownColumns, key: string, transaction: EntityManager) {
     const { id, types, status } = shown(webhook);
     const { origin, pathname } = new URL(webhook.url);
+    const listed = types ? types.join(', ') || 'none' : 'all';
     const names = await this.accounts.namesOf([webhook.accountId], transaction);
     await recordAudit(transaction, {
       command: `webhooks ${change}`,
       account: names.get(webhook.accountId),
-      details: `webhook ${id}, url ${origin}${pathname}, types ${typesText(types)}, status ${status}`,
+      details: `webhook ${id}, url ${origin}${pathname}, types ${listed}, status ${status}`,
       madeByKey: key,
     });
   }
@@ -245,10 +246,6 @@ function found(webhook: WebhookEntity | null): WebhookEntity {
 /** Returns a secret as the receiver gets it. */
 function printSecret(secret: Buffer): string {
   return `whsec_${secret.toString('base64')}`;
-}
-
-function typesText(types: dto.Webhook['types']): string {
-  return types ? types.join(', ') || 'none' : 'all';
 }
 
 /** Returns a webhook as clients see it. */
