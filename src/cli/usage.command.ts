@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { dateOf } from '../platform/runtime/time';
-import { UsageService } from '../usage';
+import { type UsageQuery, UsageService } from '../usage';
 import { day } from './arguments';
 import type { CommandContext } from './context';
 import { listOf, type OutputCommand } from './output';
@@ -8,19 +8,13 @@ import { listOf, type OutputCommand } from './output';
 const BAR_WIDTH = 10;
 const UUID = /^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-interface UsageOptions {
-  readonly account?: string;
-  readonly from?: string;
-  readonly to?: string;
-}
-
 export function addUsageCommand(usage: OutputCommand, context: CommandContext): void {
   usage
     .description('show the requests of each UTC day and key; bars on a terminal: █ admitted, ░ rejected')
     .option('--account <name>', 'only keys of this account')
     .option('--from <date>', 'first day, such as 2026-11-01; default: 29 days before the last', day)
     .option('--to <date>', 'last day; default: today', day)
-    .prints(async (options: UsageOptions, command: Command) => {
+    .prints(async (options: UsageQuery, command: Command) => {
       const { from = '', to = dateOf(Date.now()) } = options;
       if (from > to) command.error(`error: --from ${from} must not be later than --to ${to}.`);
       const days = await context.withService(UsageService, (service) => service.listAll(options));
