@@ -1,10 +1,12 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { CurrentPrincipal, type Principal } from '../auth';
 import { Operation } from '../platform/api-docs/operation.decorator';
+import { defineScopes } from '../platform/extension/extension';
 import { Event, ListEventsQuery } from './events.dto';
 import { eventErrors } from './events.errors';
-import { eventScopes } from './events.scopes';
 import { EventsService } from './events.service';
+
+export const eventScopes = defineScopes('events', 'read');
 
 @Controller('events')
 export class EventsController {

@@ -2,9 +2,8 @@ import { Global } from '@nestjs/common';
 import { AccountsModule } from '../accounts';
 import { StoreExtension } from '../platform/extension/extension';
 import { EventTypeRegistry } from './event-type-registry';
-import { EventsController } from './events.controller';
+import { EventsController, eventScopes } from './events.controller';
 import { EventsRepository } from './events.repository';
-import { eventScopes } from './events.scopes';
 import { Events, eventSettings, EventsService } from './events.service';
 import { eventsMigrations } from './migrations/events.migrations';
 

@@ -1,5 +1,5 @@
 export { EVENT_TYPES, EventTypeRegistry, type TypeFilter } from './event-type-registry';
-export { eventScopes } from './events.scopes';
+export { eventScopes } from './events.controller';
 export { EVENT_TYPE } from './events.dto';
 export { Events, type eventSettings } from './events.service';
 export { EVENT_TRIGGERS } from './migrations/events.migrations';

@@ -1,3 +1,0 @@
-import { defineScopes } from '../platform/extension/extension';
-
-export const eventScopes = defineScopes('events', 'read');
