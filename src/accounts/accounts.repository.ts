@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
-import { EntityManager, type FindOneOptions } from 'typeorm';
+import { EntityManager, type FindOneOptions, In } from 'typeorm';
 import { pages } from '../platform/database/lists';
-import { Sql, type Statement } from '../platform/database/sql';
+import { Sql } from '../platform/database/sql';
 import type { PageRequest } from '../platform/paging/page';
 import { AccountEntity } from './account.entity';
 import { accountErrors } from './accounts.errors';
@@ -52,16 +52,11 @@ const KEYS = `
   LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2`;
 
 /** Its first number is $6. A key is valid or not at $2. */
-const list = (from: '>=' | '<=', order: 'ASC' | 'DESC'): Statement => ({
-  isPlannedAnew: true,
-  text: `${KEYS}
+const list = (from: '>=' | '<=', order: 'ASC' | 'DESC') => `${KEYS}
   WHERE ($1::bigint IS NULL OR k.account_id = $1) AND k.number ${from} $6
     AND ($3::timestamptz IS NULL OR k.revoked_at IS NULL AND k.expires_at > $2 AND k.expires_at <= $3)
     AND (NOT $4 OR k.revoked_at IS NOT NULL) AND (NOT $5 OR b.banned_until IS NOT NULL)
-  ORDER BY k.number ${order} LIMIT $7`,
-});
-
-const LISTS = { ascending: list('>=', 'ASC'), descending: list('<=', 'DESC') };
+  ORDER BY k.number ${order} LIMIT $7`;
 
 const FIND = `${KEYS} WHERE k.id = $1`;
 
@@ -128,6 +123,12 @@ export class AccountsRepository {
     return null;
   }
 
+  async namesOf(ids: readonly bigint[], manager = this.manager): Promise<ReadonlyMap<bigint, string>> {
+    const where = { id: In([...new Set(ids)]) };
+    const found = ids.length === 0 ? [] : await manager.findBy(AccountEntity, where);
+    return new Map(found.map(({ id, name }) => [id, name]));
+  }
+
   /** Returns the prefix of the keys of this database; undefined before the first start of a service. */
   async keyPrefix(manager: EntityManager): Promise<KeyPrefix | undefined> {
     const [row] = await manager.query<{ prefix: KeyPrefix }[]>('SELECT key_prefix AS prefix FROM deployment');
@@ -141,7 +142,7 @@ export class AccountsRepository {
   }
 
   /** Finds the account or creates it with the given plan. Concurrent calls are safe. */
-  async findOrCreate(name: string, choice: PlanChoice, manager: EntityManager) {
+  async findOrCreate(name: string, choice: PlanChoice, manager = this.manager) {
     const known = await this.find(name, manager);
     if (known) return { account: known, isNewAccount: false };
     const values = { name, ...choice };
@@ -164,7 +165,8 @@ export class AccountsRepository {
   ): Promise<ListedKey[]> {
     const id = account === undefined ? null : (await this.require(account)).id;
     const values = [id, now, expiring ?? null, revoked ?? false, banned ?? false, first, count];
-    return this.sql.rows<ListedKey>(LISTS[direction], values);
+    const text = direction === 'ascending' ? list('>=', 'ASC') : list('<=', 'DESC');
+    return this.sql.rows<ListedKey>({ text, isPlannedAnew: true }, values);
   }
 
   /** @returns undefined if no key has the id */

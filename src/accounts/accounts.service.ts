@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, In, Repository } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { AccountEntity } from './account.entity';
 import { accountPages, AccountsRepository, auditPages, type ListedAuditEntry } from './accounts.repository';
 import { ACCOUNT_NAME_RULE, isAccountName } from './short-text';
@@ -26,7 +25,6 @@ export class AccountsService {
   /** @internal */
   constructor(
     private readonly sql: Sql,
-    @InjectRepository(AccountEntity) private readonly accounts: Repository<AccountEntity>,
     private readonly repository: AccountsRepository,
     private readonly clock: Clock,
   ) {}
@@ -57,13 +55,8 @@ export class AccountsService {
     return name === '*' ? undefined : ((await this.find(name))?.id ?? NO_ACCOUNT);
   }
 
-  async namesOf(
-    ids: readonly bigint[],
-    manager = this.accounts.manager,
-  ): Promise<ReadonlyMap<bigint, string>> {
-    const where = { id: In([...new Set(ids)]) };
-    const found = ids.length === 0 ? [] : await manager.findBy(AccountEntity, where);
-    return new Map(found.map(({ id, name }) => [id, name]));
+  namesOf(ids: readonly bigint[], transaction?: EntityManager): Promise<ReadonlyMap<bigint, string>> {
+    return this.repository.namesOf(ids, transaction);
   }
 
   /**
@@ -73,7 +66,7 @@ export class AccountsService {
    */
   async findOrCreate(name: string, choice: PlanChoice = FREE): Promise<AccountEntity> {
     if (!isAccountName(name)) throw new UserError(`The name of an account must be ${ACCOUNT_NAME_RULE}.`);
-    return (await this.repository.findOrCreate(name, choice, this.accounts.manager)).account;
+    return (await this.repository.findOrCreate(name, choice)).account;
   }
 
   /** Creates an account without a key. @throws ApiError if it exists */
