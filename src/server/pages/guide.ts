@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Marked } from 'marked';
 import { type Config, siteOf } from '../../platform/config/config';
-import { serveStatic } from '../../platform/entity-tags/static-content';
+import { serveStatic } from './static-content';
 import { baseUrlOf } from '../openapi/document';
 import { pageHeaders } from './pages';
 
@@ -17,6 +17,8 @@ const PAGES: Readonly<Record<string, string>> = {
   'api-details.md': 'guide/details',
   'agents.md': 'guide/agents',
 };
+
+const MARKDOWN = { 'Content-Type': 'text/markdown; charset=utf-8' };
 
 /** The service in the examples. */
 const EXAMPLE = 'http://127.0.0.1:3000';
@@ -37,8 +39,10 @@ const marked = new Marked({
   },
 });
 
-/** Serves the documents for clients as pages, and as one text for language models (llmstxt.org). */
+/** Serves the documents for clients as pages, and as texts for language models (llmstxt.org). */
 export function serveGuide(fastify: FastifyInstance, config: Config): void {
+  const hasMcp = fastify.hasRoute({ method: 'POST', url: '/mcp' });
+  serveStatic(fastify, '/llms.txt', () => [MARKDOWN, linksOf(config, hasMcp)]);
   const documents = Object.entries(PAGES).map(([file, path]) => {
     const text = readFileSync(join(FOLDER, file), 'utf8').replaceAll(/<!--.*?-->\n*/gs, '');
     return { path, text, title: /^# (.*)/.exec(text)?.[1] ?? file };
@@ -48,7 +52,7 @@ export function serveGuide(fastify: FastifyInstance, config: Config): void {
   // The first request reads it, when the port is known.
   const named = (text: string) => text.replaceAll(EXAMPLE, siteOf(baseUrlOf(config, fastify)));
   serveStatic(fastify, '/llms-full.txt', () => [
-    { 'Content-Type': 'text/markdown; charset=utf-8' },
+    MARKDOWN,
     documents.map(({ text }) => linkPages(named(text), '')).join('\n'),
   ]);
   for (const { path, text, title } of documents) {
@@ -57,6 +61,23 @@ export function serveGuide(fastify: FastifyInstance, config: Config): void {
     const render = () => marked.parse(linkPages(named(text), root), { async: false });
     serveStatic(fastify, `/${path}`, () => [pageHeaders(), layout(title, root, links.join('\n'), render())]);
   }
+}
+
+function linksOf({ publicBaseUrl: base, docsEnabled }: Config, hasMcp: boolean): string {
+  const root = siteOf(base);
+  const docs = `- [Swagger UI](${root}/docs): the same for people, with a form for each operation\n`;
+  const mcp = `- [Model Context Protocol](${root}/mcp): Streamable HTTP; one tool for each operation that the key may use\n`;
+  return `# Animal Store API
+
+> An HTTP/JSON API of a store for animals: list, add, change and order animals.
+
+Every request needs an API key: \`Authorization: Bearer <API_KEY>\`. The operator of this deployment creates keys. Requests are limited per minute and per day by the plan of the account. Identifiers are int64: keep integers beyond 2^53 exact.
+
+## Links
+
+- [OpenAPI document](${root}/openapi.json): every operation, parameter, limit and error of the API below ${base}
+- [Guide](${root}/guide): how to use them, with examples; [as one text](${root}/llms-full.txt)
+${docsEnabled ? docs : ''}${hasMcp ? mcp : ''}`;
 }
 
 /** Replaces links to documents by links to their pages, and links to files that the service does not have by their text. */

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../../platform/config/config';
-import { serveStatic } from '../../platform/entity-tags/static-content';
+import { serveStatic } from './static-content';
 import { JSON_TYPE } from '../../platform/errors/api-error';
 import { jsonText, yamlText } from '../openapi/document';
 

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
-import { entityTagOf } from './entity-tag';
+import { entityTagOf } from '../../platform/entity-tags/entity-tag';
 
 const compress = promisify(gzip);
 
