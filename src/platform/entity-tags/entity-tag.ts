@@ -88,8 +88,7 @@ export function IfMatch(type: Type<object>): ParameterDecorator {
   );
   return (target, key = '', index) => {
     inject()(target, key, index);
-    const rejects = [platformErrors.precondition_failed];
-    addParameterFacts(target, key, { rejects, decorators: [ApiHeader(IF_MATCH_HEADER)] });
+    addParameterFacts(target, key, ApiHeader(IF_MATCH_HEADER), platformErrors.precondition_failed);
   };
 }
 

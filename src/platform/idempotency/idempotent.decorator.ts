@@ -145,12 +145,9 @@ export function Idempotent({ secretOf }: { readonly secretOf?: string } = {}): P
   return (target, key = '', index) => {
     ContextOfRequest(secretOf, OncePipe)(target, key, index);
     const { idempotency_key_in_use, idempotency_key_reused, secret_already_shown } = platformErrors;
-    const rejects = [
-      idempotency_key_in_use,
-      ...(secretOf === undefined ? [] : [secret_already_shown]),
-      idempotency_key_reused,
-    ];
-    addParameterFacts(target, key, { rejects, decorators: [ApiHeader(IDEMPOTENCY_KEY_HEADER)] });
+    const ofSecrets = secretOf === undefined ? [] : [secret_already_shown];
+    const rejects = [idempotency_key_in_use, ...ofSecrets, idempotency_key_reused];
+    addParameterFacts(target, key, ApiHeader(IDEMPOTENCY_KEY_HEADER), ...rejects);
   };
 }
 

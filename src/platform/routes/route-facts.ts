@@ -99,7 +99,7 @@ export function scopeSentence(scope: RequiredScope): string {
 }
 
 /** The facts that the parameters of a handler add to its `@Operation`. */
-export interface ParameterFacts {
+interface ParameterFacts {
   readonly rejects: readonly DefinedError[];
   readonly decorators: readonly MethodDecorator[];
 }
@@ -107,13 +107,15 @@ export interface ParameterFacts {
 const PARAMETERS = Symbol('parameters');
 
 /** Adds facts to a handler. Parameter decorators run last to first, before method decorators. */
-export function addParameterFacts(target: object, key: string | symbol, facts: ParameterFacts): void {
+export function addParameterFacts(
+  target: object,
+  key: string | symbol,
+  decorator: MethodDecorator,
+  ...errors: readonly DefinedError[]
+): void {
   const { rejects, decorators } = parameterFactsOf(target, key);
-  const merged: ParameterFacts = {
-    rejects: [...facts.rejects, ...rejects],
-    decorators: [...facts.decorators, ...decorators],
-  };
-  Reflect.defineMetadata(PARAMETERS, merged, target, key);
+  const facts = { rejects: [...errors, ...rejects], decorators: [decorator, ...decorators] };
+  Reflect.defineMetadata(PARAMETERS, facts, target, key);
 }
 
 export function parameterFactsOf(target: object, key: string | symbol): ParameterFacts {
@@ -134,7 +136,7 @@ export function PathParam(
   return (target, key = '', index) => {
     Param(options.name, { transform })(target, key, index);
     // Nest drops an example next to a schema.
-    const decorators = [ApiParam({ ...options, schema: { ...schema, example: options.example } })];
-    addParameterFacts(target, key, { rejects: [notFound], decorators });
+    const documented = ApiParam({ ...options, schema: { ...schema, example: options.example } });
+    addParameterFacts(target, key, documented, notFound);
   };
 }
