@@ -20,15 +20,23 @@ const read = ([id, name, categoryId, status]: [bigint, string, bigint, PetStatus
 
 /**
  * The words of a name, as the index of the migrations has them, and those of a text that a name must have: the last one may
- * be a beginning, unless it is one character.
+ * be a beginning, unless it is one character. A word of the index, such as `#7`, is the block of 16,384 ids of the animal.
  */
 const NAME_WORDS = `array_to_tsvector(string_to_array(
-  CASE WHEN name COLLATE "C" ~ '^[A-Za-z0-9]+( [A-Za-z0-9]+)*$' THEN lower(name COLLATE "C") ELSE pet_words(name) END, ' '))`;
+  CASE WHEN name COLLATE "C" ~ '^[A-Za-z0-9]+( [A-Za-z0-9]+)*$' THEN lower(name COLLATE "C") ELSE pet_words(name) END, ' ')
+  || ('#' || (id >> 14)::text))`;
 const wordsOf = (text: string) =>
   String.raw`regexp_replace('''' || replace(nullif(pet_words(${text}), ''), ' ', ''' & ''') || ''':*', '''(.)'':\*$', '''\1''')::tsquery`;
 
 export const petPages = pages(
-  { table: 'pets', columns: PET_COLUMNS, read },
+  {
+    table: 'pets',
+    columns: PET_COLUMNS,
+    read,
+    // Three blocks have at least the next 32,768 ids.
+    near: (first, step) =>
+      `${NAME_WORDS} @@ (SELECT string_agg('''#' || (${first} >> 14) ${step} block || '''', ' | ')::tsquery FROM generate_series(0, 2) AS block)`,
+  },
   {
     filters: { categoryId: 'category_id', status: 'status' },
     ids: 'id',

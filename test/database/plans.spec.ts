@@ -229,7 +229,8 @@ describe('few buffers are read', () => {
         app.database.query(`SELECT set_config('animal_store.events', $1, false)`, [state]);
       await events('off');
       await app.database.query(
-        "INSERT INTO pets (name, category_id, status) SELECT 'Rex' || repeat(' the Dog', 30), n, 'sold' FROM generate_series(1, 30000) AS n",
+        `INSERT INTO pets (id, name, category_id, status) OVERRIDING SYSTEM VALUE
+         SELECT 1000000000 + 4 * n, 'Rex' || repeat(' the Dog', 30), n, 'sold' FROM generate_series(1, 30000) AS n`,
       );
       await app.database.administer('VACUUM ANALYZE pets');
       const { buffers } = await readBy(() => get('/v1/pets?q=dog&sort=-id'));

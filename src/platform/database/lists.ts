@@ -22,6 +22,11 @@ interface ListedTable<Row extends { readonly id: bigint }> {
   readonly read?: (columns: never) => Row;
   /** The class of the rows in responses; `Query` needs it. */
   readonly type?: Type<object>;
+  /**
+   * Returns a condition that the index of `matches` has for the rows from the id `first` on up to another one, of its choice.
+   * If these rows fill a page, no others are read (decision 38). `step` is the direction of the page.
+   */
+  readonly near?: (first: string, step: '+' | '-') => string;
 }
 
 interface Condition {
@@ -48,7 +53,7 @@ interface ListFilters<Member extends string> {
   readonly ids?: string;
   /**
    * By member of the query, a condition with an index, in any order of `id`. `$value` stands for the value, as in
-   * `{ q: 'words(name) @@ $value::tsquery' }`. If the next 10,000 rows do not fill the page, all rows that match are read.
+   * `{ q: 'words(name) @@ $value::tsquery' }`.
    */
   readonly matches?: Readonly<Record<string, string>>;
 }
@@ -157,24 +162,21 @@ type GivenCondition = Condition & { readonly values: readonly string[] };
 
 const MAX_ROWS = MAX_ITEMS + 1;
 
-/** A page of a condition that many rows meet is full after these, and the others are not read. */
-const NEAR_ROWS = 10_000;
-
 /** How the statements of a direction differ. An index on two or more columns before `id` has NULLS FIRST. */
 const ORDERS = {
-  ascending: { from: '>=', to: '<=', order: 'ASC', nulls: 'NULLS FIRST' },
-  descending: { from: '<=', to: '>=', order: 'DESC', nulls: 'NULLS LAST' },
+  ascending: { from: '>=', to: '<=', step: '+', order: 'ASC', nulls: 'NULLS FIRST' },
+  descending: { from: '<=', to: '>=', step: '-', order: 'DESC', nulls: 'NULLS LAST' },
 } as const;
 
 /**
  * Builds the statement of a page. Its parameters are the first id, the number of rows, and the values of each condition.
  */
 function pageStatement(
-  { table, columns }: Pick<ListedTable<never>, 'table' | 'columns'>,
+  { table, columns, near }: Pick<ListedTable<never>, 'table' | 'columns' | 'near'>,
   given: readonly GivenCondition[],
   direction: Direction,
 ): Omit<Statement, 'read'> {
-  const { from, to, order } = ORDERS[direction];
+  const { from, order, step } = ORDERS[direction];
   const end = `ORDER BY id ${order} LIMIT $2`;
   const start = `id ${from} $1::bigint`;
   const has = (wanted: Condition['kind']) => given.some(({ kind }) => kind === wanted);
@@ -189,7 +191,9 @@ function pageStatement(
     // OFFSET 0: the planner must not walk over all rows by id.
     const pageOf = (rows: string) =>
       `SELECT * FROM (SELECT * FROM ${table} WHERE ${allOf(given)} AND ${start} AND ${rows} OFFSET 0) AS found ${end}`;
-    const isNear = `id ${to} (SELECT id FROM ${table} WHERE ${start} ORDER BY id ${order} OFFSET ${NEAR_ROWS} LIMIT 1)`;
+    if (!near)
+      return { isPlannedAnew: true, text: `SELECT ${columns} FROM (${pageOf('true')}) AS page ${end}` };
+    const isNear = near(`(SELECT id FROM ${table} WHERE ${start} ORDER BY id ${order} LIMIT 1)`, step);
     const isFull = '(SELECT count(*) = $2 FROM near)';
     const page = `SELECT * FROM near WHERE ${isFull} UNION ALL (${pageOf(`NOT ${isFull}`)})`;
     return {
