@@ -18,7 +18,6 @@ export interface WorkerMessage {
 
 /** The message to a worker that asks for its metrics. */
 export const METRICS = 'metrics';
-/** The longest wait for the metrics of a worker. */
 const METRICS_LIMIT_MS = SECOND_MS;
 const RESTART_MS = SECOND_MS;
 /** The longest stop of a worker; then it is killed. */

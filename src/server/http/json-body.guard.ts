@@ -112,13 +112,6 @@ function mediaTypeError({ headers, raw }: FastifyRequest): ApiError | undefined 
   return platformErrors.unsupported_media_type({ message: 'Content-Type must be application/json.' });
 }
 
-/** Makes the reading of a body fail with this error, now or later. A response that does not need the body stays. */
-export function breakBody(request: IncomingMessage, error: ApiError): void {
-  request.bodyError = error;
-  // Without a listener the event would be an uncaught exception.
-  if (request.listenerCount('error') > 0) request.emit('error', error);
-}
-
 /**
  * Parses a body as JSON (RFC 8259). An int64 that a number cannot hold exactly becomes a bigint. A fraction that a
  * number would round to an integer becomes NaN. Any other number becomes a number. RFC 8259, section 4, leaves repeated

@@ -6,7 +6,6 @@ import type { FastifyBaseLogger } from 'fastify';
 import { type ApiError, JSON_TYPE } from '../../platform/errors/api-error';
 import { methodNotAllowed, platformErrors } from '../../platform/errors/platform.errors';
 import { closeInStages, type Connection, type Connections } from './connections';
-import { breakBody } from './json-body.guard';
 import type { Metrics } from '../metrics';
 import { REQUEST } from '../logging/request-log';
 import { CONSTANT_HEADERS, type LimitHeaders } from './response-headers';
@@ -61,7 +60,10 @@ export class ProtocolErrors {
     connection.hasFailed = true;
     const error = (ERRORS[cause] ?? platformErrors.malformed_request)();
     const isBody = latest?.complete === false;
-    if (isBody) breakBody(latest, error);
+    // The reading of the body fails, now or later. A response that does not need the body stays.
+    if (isBody) latest.bodyError = error;
+    // Without a listener the event would be an uncaught exception.
+    if (isBody && latest.listenerCount('error') > 0) latest.emit('error', error);
     this.connections.add(connection, () =>
       closeInStages(socket, isBody ? '' : this.responseOf(error, socket, cause)),
     );
