@@ -52,11 +52,8 @@ export function urlOf(...schemes: readonly string[]): Parser<string> {
 
 /** Accepts an http(s) URL or a path that begins with a slash, without query and fragment; removes slashes at the end. */
 export const baseUrl: Parser<string> = (value) => {
-  const isPath = /^\/(?!\/)/.test(value);
-  const parsed = URL.canParse(value, 'http://localhost') ? new URL(value, 'http://localhost') : undefined;
-  const isHttp = parsed !== undefined && /^https?:\/\//i.test(value);
-  const isPlain = /^[\w\-.~:/@!$&'()*+,;=%[\]]*$/.test(value);
-  if (parsed === undefined || !isPlain || !(isPath || isHttp)) {
+  const isPlain = /^(https?:\/\/|\/(?!\/))[\w\-.~:/@!$&'()*+,;=%[\]]*$/i.test(value);
+  if (!isPlain || !URL.canParse(value, 'http://localhost')) {
     throw new Error(`must be an http or https URL, or a path that begins with one slash, not "${value}"`);
   }
   return value.replace(/\/+$/, '');
