@@ -18,7 +18,7 @@ import { platformErrors, validationFailed } from '../platform/errors/platform.er
 import { ADMIN_SCOPE } from '../platform/extension/extension';
 import { clientAddress } from '../platform/routes/client-address';
 import { Clock } from '../platform/runtime/clock';
-import { StoreScopes } from '../platform/runtime/runtime.module';
+import { StoreScopes } from '../platform/platform.module';
 import { DAY_MS, SECOND_MS } from '../platform/runtime/time';
 import type * as dto from './administration.dto';
 import { AdministrationRepository } from './administration.repository';

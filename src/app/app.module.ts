@@ -4,13 +4,12 @@ import { AccountsModule } from '../accounts';
 import { AuthModule, BearerGuard, ScopeGuard } from '../auth';
 import type { Clock } from '../platform/runtime/clock';
 import type { DatabaseConfig } from '../platform/database/data-source';
-import { DatabaseModule } from '../platform/database/database.module';
 import { ErrorFilter } from '../server/http/error.filter';
 import { Connections } from '../server/http/connections';
 import { RouteMethods, UnroutedController } from '../server/http/route-methods';
 import { IdempotencyModule } from '../platform/idempotency/idempotent.decorator';
 import { RateLimitModule, ThrottleGuard } from '../rate-limit';
-import { RuntimeModule } from '../platform/runtime/runtime.module';
+import { PlatformModule } from '../platform/platform.module';
 import { ApiValidationPipe } from '../platform/validation/validation.pipe';
 import { scopesOf, type Store } from './store';
 
@@ -36,8 +35,7 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        RuntimeModule.forRoot(config, clock, scopesOf(store)),
-        DatabaseModule.forRoot(config),
+        PlatformModule.forRoot(config, clock, scopesOf(store)),
         AccountsModule,
         AuthModule,
         RateLimitModule,

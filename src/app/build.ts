@@ -5,10 +5,10 @@ import { StandardOutput } from '../server/logging/standard-output';
 import { writersOf } from './rights.repository';
 import { createStore, type Store } from './store';
 import { type Config, readConfig } from '../platform/config/config';
-import { DatabaseModule } from '../platform/database/database.module';
 import { migrate } from '../platform/database/migrate';
 import { type OpenDatabase, openDatabase } from '../platform/database/open-database';
 import { Sql } from '../platform/database/sql';
+import { PlatformModule } from '../platform/platform.module';
 import type { ExtensionModule } from '../platform/extension/extension';
 import { createLogger, type LogStream } from '../server/logging/logger';
 import type { Clock } from '../platform/runtime/clock';
@@ -71,7 +71,7 @@ export async function buildService(
       );
     for (const notice of found) logger.warn(notice);
     app = await createApp(serviceConfig, logger, store, clock, workers);
-    app.get(DatabaseModule).afterClose(() => database.close());
+    app.get(PlatformModule).afterClose(() => database.close());
     // A "db revert" may have run before this instance registered itself as running.
     await migrated();
     for (const { names } of await writersOf(app.get(Sql, { strict: false })))

@@ -13,7 +13,7 @@ import {
   type MigrationClass,
   type Modules,
 } from '../platform/extension/extension';
-import { StoreScopes } from '../platform/runtime/runtime.module';
+import { StoreScopes } from '../platform/platform.module';
 import { AdministrationModule } from '../administration';
 import { eventScopes, EventsModule } from '../events';
 import { KeyModule } from '../key';

@@ -3,11 +3,10 @@ import { NestFactory } from '@nestjs/core';
 import { SystemClock } from '../platform/runtime/clock';
 import { type Config, readConfig } from '../platform/config/config';
 import { START_WAIT_MS } from '../platform/database/data-source';
-import { DatabaseModule } from '../platform/database/database.module';
 import { migrate, migrationStates, type SchemaConfig } from '../platform/database/migrate';
 import { openDatabase } from '../platform/database/open-database';
 import { encodeCursor, MAX_ITEMS, type Page, SortedPageQuery } from '../platform/paging/page';
-import { RuntimeModule } from '../platform/runtime/runtime.module';
+import { PlatformModule } from '../platform/platform.module';
 import { scopesOf, type Store } from '../app/store';
 import { UserError } from '../platform/errors/user-error';
 import { UsageModule } from '../usage';
@@ -53,10 +52,10 @@ export class CommandContext {
   /** Runs `work` with a service of accounts, keys or usage on an up-to-date schema, without HTTP. */
   withService<S, T>(type: Type<S>, work: (service: S) => Promise<T>): Promise<T> {
     return this.withSchema(async (config) => {
-      const runtime = RuntimeModule.forRoot(config, new SystemClock(), scopesOf(this.store));
+      const platform = PlatformModule.forRoot(config, new SystemClock(), scopesOf(this.store));
       const services = await NestFactory.createApplicationContext(
         // Imports the module of accounts and keys.
-        { module: UsageModule, imports: [runtime, DatabaseModule.forRoot(config)] },
+        { module: UsageModule, imports: [platform] },
         { logger: false, abortOnError: false },
       );
       try {

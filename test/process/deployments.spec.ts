@@ -4,7 +4,7 @@ import { kennels } from '../modules/support/kennels.extension';
 import { createAnimalStore } from '../../src';
 import { createDemoKey, printBanner } from '../../src/app/banner';
 import { readConfig } from '../../src/platform/config/config';
-import { DatabaseModule } from '../../src/platform/database/database.module';
+import { PlatformModule } from '../../src/platform/platform.module';
 import { runCli } from '../support/cli';
 import { migrations } from '../support/schema-config';
 import { createDatabase, type TestDatabase } from '../support/database';
@@ -169,7 +169,7 @@ describe("a team's store", () => {
     const sessions = `SELECT FROM pg_stat_activity
       WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`;
     let isLast = false;
-    app.get(DatabaseModule).afterClose(async () => {
+    app.get(PlatformModule).afterClose(async () => {
       await until(async () => (await database.query(sessions)).length === 0);
       isLast = true;
     });
