@@ -128,7 +128,7 @@ export class AdministrationService {
       if (!before || !after) return result;
       if (!after.isUsable || after.expiresAt < before.expiresAt) throw errors.last_admin_key();
       if (isAllowedAddress(blockListOf(after.addresses), ip)) return result;
-      const own = clientAddress(ip, undefined) ?? 'which the proxy does not know';
+      const own = clientAddress(ip) ?? 'which the proxy does not know';
       throw validationFailed([`addresses must include yours, ${own}`]);
     }, outer);
   }

@@ -55,7 +55,7 @@ function setIdentity(request: FastifyRequest, identity: Identity): true {
 export function isAllowedAddress(addresses: BlockList | undefined, ip: string): boolean {
   if (!addresses) return true;
   // If the proxy does not know the address, the limits count its own, which must not open the key.
-  const address = clientAddress(ip, undefined);
+  const address = clientAddress(ip);
   // The list finds an IPv4 address also in its IPv6 form.
   return address !== undefined && addresses.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
 }

@@ -163,7 +163,7 @@ export function ownerOfRequest({ principal, ip, socket }: FastifyRequest): strin
 
 /** Returns the owner of requests without a valid key: the address, or its /64 for IPv6, which belongs to one customer. */
 export function ownerOfAddress(ip: string | undefined, socketAddress: string | undefined): string {
-  return `ip:${normalizeIp(clientAddress(ip, socketAddress) ?? 'unknown')}`;
+  return `ip:${normalizeIp(clientAddress(ip) ?? clientAddress(socketAddress) ?? 'unknown')}`;
 }
 
 /** Returns the windows at a time: the known ones that have not ended, and new ones for the rest. */
