@@ -55,7 +55,10 @@ export class OutputCommand extends Command {
   }
 }
 
-/** Ends the process if standard output cannot be written: with status 1, or 0 if its reader has stopped, as `head` does. */
+/**
+ * Ends the process if standard output cannot be written: with status 1, or 0 if its reader has stopped, as `head` does. A
+ * service, to whose output only an extension writes in this way, stops as after Ctrl-C.
+ */
 export function watchOutput(): void {
   const { stdout, stderr } = process;
   if (stdout.listenerCount('error') > 0) return;
@@ -64,7 +67,7 @@ export function watchOutput(): void {
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     const hasReader = error.code !== 'EPIPE';
     if (hasReader) stderr.write(`${outputError(error).message}\n`);
-    process.exit(hasReader ? 1 : 0);
+    if (!process.emit('SIGINT', 'SIGINT')) process.exit(hasReader ? 1 : 0);
   });
   const isFile = !((stdout as Writable) instanceof Socket);
   // oxlint-disable-next-line no-underscore-dangle
