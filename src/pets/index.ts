@@ -1,6 +1,5 @@
 export { PET_STATUSES, type PetStatus } from './pet-status';
-export { PetEvents } from './pet-listeners';
-export { type PetHold, PetHolds } from './pet-holds';
+export { PetEvents, type PetHold, PetHolds } from './pet-hooks';
 export { ListPetsQuery, NewPet, type Pet } from './pets.dto';
 export { petErrors } from './pets.errors';
 export { petScopes } from './pets.scopes';

@@ -1,6 +1,31 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { type ChangeListener, ChangeListeners } from '../platform/database/change-listeners';
 import type { ApiError, DefinedError } from '../platform/errors/api-error';
+import type { Pet } from './pets.dto';
+
+export interface PetChange {
+  readonly pet: Pet;
+  /** The animal before the change; undefined if it was created. */
+  readonly previous: Pet | undefined;
+}
+
+/** Tells other modules of every change of an animal, inside its transaction. */
+@Injectable()
+export class PetEvents extends ChangeListeners<PetChange> {
+  /** @internal */
+  readonly removals = new ChangeListeners<Pet>();
+
+  /** Adds a listener to created and changed animals. Call it in `onModuleInit`. */
+  onChanged(listener: ChangeListener<PetChange>): void {
+    this.add(listener);
+  }
+
+  /** Adds a listener to removed animals; it runs after the row was deleted. Call it in `onModuleInit`. */
+  onRemoved(listener: ChangeListener<Pet>): void {
+    this.removals.add(listener);
+  }
+}
 
 /** The operations that each kind of hold forbids. */
 const FORBIDDEN = {
