@@ -5,9 +5,8 @@ import { Sql } from '../platform/database/sql';
 import { Clock } from '../platform/runtime/clock';
 import { PeriodicWork } from '../platform/runtime/periodic-work';
 import { SECOND_MS } from '../platform/runtime/time';
-import { expiryOf, type OrderConfig } from './store-orders.settings';
 import { MAX_AT_ONCE, StoreOrdersRepository } from './store-orders.repository';
-import { StoreOrdersService } from './store-orders.service';
+import { expiryOf, type OrderConfig, StoreOrdersService } from './store-orders.service';
 
 /** Cancels the orders that are still placed when their time has passed. */
 @Injectable()

@@ -6,13 +6,12 @@ import { storeOrdersMigrations } from './migrations/store-orders.migrations';
 import { OrderEvents } from './order-listeners';
 import { OrderExpiry } from './order-expiry';
 import type { OrderStatus } from './order-status';
-import { orderSettings } from './store-orders.settings';
 import { StoreOrderEntity } from './store-order.entity';
 import { StoreOrdersController } from './store-orders.controller';
 import { StoreOrdersRepository } from './store-orders.repository';
 import { Order } from './store-orders.dto';
 import { orderScopes } from './store-orders.scopes';
-import { StoreOrdersService } from './store-orders.service';
+import { orderSettings, StoreOrdersService } from './store-orders.service';
 
 const scope = [orderScopes.read, orderScopes.manage] as const;
 const facts = { data: Order, scope, staffScope: orderScopes.manage };

@@ -2,19 +2,39 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AccountsService } from '../accounts';
 import { insufficientScope, type Principal } from '../auth';
-import { CONFIG } from '../platform/config/config';
+import { CONFIG, type ConfigOf } from '../platform/config/config';
+import * as parsers from '../platform/config/parsers';
 import { Clock } from '../platform/runtime/clock';
+import { HOUR_MS } from '../platform/runtime/time';
 import { Sql } from '../platform/database/sql';
 import type { Page } from '../platform/paging/page';
 import type { Precondition } from '../platform/entity-tags/entity-tag';
 import { petErrors, PetHolds, PetsService } from '../pets';
 import { OrderEvents } from './order-listeners';
-import { expiryOf, type OrderConfig } from './store-orders.settings';
 import { ORDER_STATUSES_BEFORE, SET_BY, type OrderStatus, PET_STATUS_AFTER } from './order-status';
 import type { ListOrdersQuery, NewOrder, Order } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
 import { orderScopes } from './store-orders.scopes';
 import { orderPages, type StoredOrder, StoreOrdersRepository } from './store-orders.repository';
+
+export const orderSettings = {
+  orderExpiresAfterHours: {
+    variable: 'ORDER_EXPIRES_AFTER_HOURS',
+    defaultText: '168',
+    parse: parsers.integer(0, 87_600),
+    meaning:
+      'Hours after which an order that is still `placed` is cancelled; `0`: never. Orders that have an expiry keep it when this changes, but for `0`.',
+  },
+  ordersMaxOpenPerAccount: {
+    variable: 'ORDERS_MAX_OPEN_PER_ACCOUNT',
+    defaultText: '1000',
+    parse: parsers.integer(0, 1_000_000),
+    meaning:
+      'Open orders (`placed` or `approved`) that an account may have, exact unless one takes as long as 100 others; `0`: any number.',
+  },
+} as const;
+
+export type OrderConfig = ConfigOf<typeof orderSettings>;
 
 @Injectable()
 export class StoreOrdersService {
@@ -131,6 +151,11 @@ export class StoreOrdersService {
     const names = await this.accounts.namesOf(orders.map(({ accountId }) => accountId));
     return orders.map((order) => ({ ...order, account: names.get(order.accountId) ?? '' }));
   }
+}
+
+/** Returns when an order of this time expires; null: never. */
+export function expiryOf({ orderExpiresAfterHours }: OrderConfig, placedAt: Date): Date | null {
+  return orderExpiresAfterHours > 0 ? new Date(placedAt.getTime() + orderExpiresAfterHours * HOUR_MS) : null;
 }
 
 /** @throws ApiError `order_not_found` */
