@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query, Req } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { accountErrors as errors, AccountsService, ApiKeysService, isKeyId } from '../accounts';
-import { Operation } from '../platform/api-docs/operation.decorator';
+import { Operation, type OperationFacts } from '../platform/api-docs/operation.decorator';
 import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
 import { ADMIN_SCOPE } from '../platform/extension/extension';
 import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
@@ -9,6 +9,9 @@ import { SortedPageQuery } from '../platform/paging/page';
 import { PathParam } from '../platform/routes/route-facts';
 import * as dto from './administration.dto';
 import { AdministrationService, type Client } from './administration.service';
+
+/** Each operation needs the scope `admin`. */
+const AdminOperation = (facts: Omit<OperationFacts, 'scope'>) => Operation({ ...facts, scope: ADMIN_SCOPE });
 
 const AccountName = () =>
   PathParam(
@@ -52,11 +55,10 @@ export class AccountsController {
   ) {}
 
   @Get('accounts')
-  @Operation({
+  @AdminOperation({
     id: 'listAccounts',
     summary: 'List accounts',
     description: 'Lists all accounts in the order of their creation.',
-    scope: ADMIN_SCOPE,
     returns: [200, [dto.Account], 'A page of accounts. `Link` has the next page.'],
   })
   listAccounts(@Query() query: SortedPageQuery) {
@@ -64,11 +66,10 @@ export class AccountsController {
   }
 
   @Post('accounts')
-  @Operation({
+  @AdminOperation({
     id: 'createAccount',
     summary: 'Create an account',
     description: 'Creates an account without a key.',
-    scope: ADMIN_SCOPE,
     location: '/accounts/:name',
     returns: [201, dto.Account, 'The created account. `Location` is its URL.'],
     rejects: [errors.account_exists],
@@ -78,11 +79,10 @@ export class AccountsController {
   }
 
   @Get('accounts/:account')
-  @Operation({
+  @AdminOperation({
     id: 'getAccount',
     summary: 'Get an account',
     description: 'Returns an account.',
-    scope: ADMIN_SCOPE,
     returns: [200, dto.Account, 'The account.'],
   })
   getAccount(@AccountName() name: string) {
@@ -90,11 +90,10 @@ export class AccountsController {
   }
 
   @Patch('accounts/:account')
-  @Operation({
+  @AdminOperation({
     id: 'updateAccount',
     summary: 'Change an account',
     description: `Changes the plan of an account, or makes its keys invalid or valid again. ${SOON}`,
-    scope: ADMIN_SCOPE,
     returns: [200, dto.Account, 'The changed account.'],
     rejects: [errors.plan_conflict, errors.last_admin_key],
   })
@@ -108,11 +107,10 @@ export class AccountsController {
   }
 
   @Get('audit')
-  @Operation({
+  @AdminOperation({
     id: 'listAudit',
     summary: 'List administrative changes',
     description: 'Lists the changes of accounts, keys, webhooks and the database, also by the operator.',
-    scope: ADMIN_SCOPE,
     returns: [200, [dto.AuditEntry], 'A page of entries. `Link` has the next page.'],
   })
   listAudit(@Query() query: dto.ListAuditQuery) {
@@ -129,11 +127,10 @@ export class KeysController {
   ) {}
 
   @Get('accounts/:account/keys')
-  @Operation({
+  @AdminOperation({
     id: 'listKeys',
     summary: 'List the keys of an account',
     description: 'Lists the keys of an account in the order of their creation, revoked ones included.',
-    scope: ADMIN_SCOPE,
     returns: [200, [dto.AccountKey], 'A page of keys. `Link` has the next page.'],
   })
   listKeys(@AccountName() account: string, @Query() query: SortedPageQuery) {
@@ -141,11 +138,10 @@ export class KeysController {
   }
 
   @Post('accounts/:account/keys')
-  @Operation({
+  @AdminOperation({
     id: 'createKey',
     summary: 'Create a key',
     description: 'Creates a key of an account. Only this response has its secret.',
-    scope: ADMIN_SCOPE,
     untagged: true,
     location: '/keys/:id',
     returns: [201, dto.IssuedKey, 'The created key with its secret. `Location` is its URL.'],
@@ -161,11 +157,10 @@ export class KeysController {
   }
 
   @Get('keys/:keyId')
-  @Operation({
+  @AdminOperation({
     id: 'getKeyById',
     summary: 'Get a key',
     description: 'Returns a key of any account, without its secret.',
-    scope: ADMIN_SCOPE,
     returns: [200, dto.AccountKey, 'The key.'],
   })
   getKeyById(@KeyId() id: string) {
@@ -173,11 +168,10 @@ export class KeysController {
   }
 
   @Patch('keys/:keyId')
-  @Operation({
+  @AdminOperation({
     id: 'updateKey',
     summary: 'Change a key',
     description: `Replaces the label, the scopes, the addresses or the expiry of a key. ${SOON}`,
-    scope: ADMIN_SCOPE,
     returns: [200, dto.AccountKey, 'The changed key.'],
     rejects: [errors.last_admin_key],
   })
@@ -191,11 +185,10 @@ export class KeysController {
   }
 
   @Delete('keys/:keyId')
-  @Operation({
+  @AdminOperation({
     id: 'revokeKey',
     summary: 'Revoke a key',
     description: `Ends all secrets of a key for good. The key itself can still be read. ${SOON}`,
-    scope: ADMIN_SCOPE,
     returns: [200, dto.AccountKey, 'The revoked key.'],
     rejects: [errors.last_admin_key],
   })
@@ -208,12 +201,11 @@ export class KeysController {
   }
 
   @Post('keys/:keyId/rotate')
-  @Operation({
+  @AdminOperation({
     id: 'rotateKey',
     summary: 'Replace the secret of a key',
     description:
       'Gives a key a new secret. Older ones still work for `graceSeconds`. Only this response has the new secret.',
-    scope: ADMIN_SCOPE,
     untagged: true,
     returns: [200, dto.IssuedKey, 'The key with its new secret.'],
     rejects: [errors.key_not_usable],
@@ -228,11 +220,10 @@ export class KeysController {
   }
 
   @Post('keys/:keyId/unban')
-  @Operation({
+  @AdminOperation({
     id: 'unbanKey',
     summary: 'Lift the ban of a key',
     description: `Lifts the ban of a key, if it has one. ${SOON}`,
-    scope: ADMIN_SCOPE,
     returns: [200, dto.AccountKey, 'The key.'],
   })
   unbanKey(@Req() by: Client, @KeyId() id: string, @Idempotent() once: Once) {
