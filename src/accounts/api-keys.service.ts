@@ -30,15 +30,8 @@ export interface KeyRequest {
   readonly label: string;
 }
 
-export interface KeyChange {
-  readonly label?: string;
-  readonly scopes?: readonly string[];
-  readonly addresses?: readonly string[];
-  /** Null: the key never expires. */
-  readonly expiresAt?: Date | null;
-}
-
-type KeyValues = KeyChange & Partial<Pick<ApiKeyEntity, 'revokedAt'>>;
+/** If `expiresAt` is null, the key never expires. */
+type KeyChange = Partial<Pick<ApiKeyEntity, 'label' | 'scopes' | 'addresses' | 'expiresAt'>>;
 
 export const MAX_ADDRESSES = 20;
 /** The days after which a new key expires, and the hours of grace of a rotation, unless the request names others. */
@@ -164,7 +157,7 @@ export class ApiKeysService {
   private change(
     entries: readonly AuditEntry[],
     id: string,
-    valuesOf: (key: ApiKeyEntity) => KeyValues | false,
+    valuesOf: (key: ApiKeyEntity) => Partial<ApiKeyEntity> | false,
     by: Maker | undefined,
   ): Promise<boolean> {
     return this.sql.transaction(async (manager) => {
