@@ -51,9 +51,7 @@ export class Bans {
 
   /** Returns the strikes that count, and the end of the ban if the key is banned. */
   standing(keyId: string): Pick<Standing, 'strikes' | 'bannedUntil'> {
-    const strikes = this.recentStrikes(keyId, this.clock.now()).length;
-    const ban = this.banOf(keyId);
-    return ban ? { strikes, bannedUntil: ban.bannedUntil } : { strikes };
+    return { strikes: this.recentStrikes(keyId, this.clock.now()).length, ...this.banOf(keyId) };
   }
 
   /** Records a 429 of a window. It is a strike, and the last strike begins a ban. */

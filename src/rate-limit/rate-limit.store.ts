@@ -4,10 +4,16 @@ import { normalizeIp, type ThrottlerStorage } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
 import { clientAddress } from '../platform/routes/client-address';
 import { Clock } from '../platform/runtime/clock';
-import type { RateLimitDecision, Standing, Usage, Windows } from '../platform/routes/request-context';
+import type {
+  RateLimitDecision,
+  Standing,
+  Usage,
+  Windows,
+  WindowsAtTime,
+} from '../platform/routes/request-context';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 
-export type { RateLimitDecision as Decision, Standing, Usage };
+export type { RateLimitDecision as Decision, Standing, Usage, WindowsAtTime };
 
 /** The limits of an owner: an account has both of its plan, an address and a route have only the first one. */
 export interface OwnerLimits {
@@ -16,9 +22,6 @@ export interface OwnerLimits {
   /** The length of the first window in milliseconds. Default: a minute. */
   readonly windowMs?: number;
 }
-
-/** The windows of an owner at a time, in milliseconds since the epoch. */
-export type Look = Pick<RateLimitDecision, 'windows' | 'now'>;
 
 /** The requests counted in a window, and its end (milliseconds since the epoch). */
 export interface Counter {
@@ -105,7 +108,7 @@ export class RateLimitStore implements ThrottlerStorage {
   }
 
   /** Returns the windows that all instances share, and counts nothing. */
-  look(owner: string, limits: OwnerLimits): Look | Promise<Look> {
+  look(owner: string, limits: OwnerLimits): WindowsAtTime | Promise<WindowsAtTime> {
     return { windows: this.peek(owner, limits), now: this.now() };
   }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { type Clock, SystemClock } from '../platform/runtime/clock';
 import { MINUTE_MS } from '../platform/runtime/time';
-import { type Decision, type Look, type OwnerLimits, RateLimitStore } from './rate-limit.store';
+import { type Decision, type OwnerLimits, RateLimitStore, type WindowsAtTime } from './rate-limit.store';
 import { CONNECT_LIMIT_MS, type RedisClient, RETRY_MS, withTimeout } from './redis.client';
 
 /**
@@ -67,7 +67,7 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     return this.ask(owner, limits, 'take').catch(() => super.take(owner, limits));
   }
 
-  override look(owner: string, limits: OwnerLimits): Look | Promise<Look> {
+  override look(owner: string, limits: OwnerLimits): WindowsAtTime | Promise<WindowsAtTime> {
     if (!this.client.isReady) return super.look(owner, limits);
     return this.ask(owner, limits, 'look').catch(() => super.look(owner, limits));
   }

@@ -20,6 +20,7 @@ import {
   RateLimitStore,
   type Standing,
   type Usage,
+  type WindowsAtTime,
 } from './rate-limit.store';
 import { RouteLimitGuard } from './route-limit.guard';
 
@@ -60,7 +61,7 @@ export class ThrottleGuard implements CanActivate {
     const limits = principal?.limits ?? this.anonymousLimits;
     if (principal && uncounted) {
       return Promise.resolve(this.store.look(owner, limits)).then((found) => {
-        request.standing = { ...found, ...this.bans.standing(principal.keyId) };
+        request.standing = { ...this.bans.standing(principal.keyId), ...found };
         reply.headers(limitHeaders(found));
         return true;
       });
@@ -115,11 +116,7 @@ export const CurrentStanding = createParamDecorator((_data: unknown, context: Ex
  * Returns the headers of a response: the tightest window, and both as draft-ietf-httpapi-ratelimit-headers-10 defines
  * them (experimental).
  */
-function limitHeaders({
-  windows,
-  now,
-  bannedUntil,
-}: Pick<Decision, 'windows' | 'now' | 'bannedUntil'>): Record<string, string> {
+function limitHeaders({ windows, now, bannedUntil }: WindowsAtTime): Record<string, string> {
   // No requests remain until the ban ends.
   const shown = (counted: Usage): Usage =>
     bannedUntil === undefined ? counted : { limit: counted.limit, remaining: 0, resetAt: bannedUntil };

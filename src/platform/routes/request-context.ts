@@ -35,7 +35,7 @@ export interface Windows {
 }
 
 /** The windows of an account or an address, as they stand at one time. */
-interface WindowsAtTime {
+export interface WindowsAtTime {
   readonly windows: Windows;
   /** The time, in milliseconds since the epoch. */
   readonly now: number;
