@@ -114,12 +114,11 @@ async function assemble(
   const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
   const document = createDocument(app, config, store, added, planTable());
   addResponseSchemas(fastify, document);
-  const OK = { status: 'ok' } as const;
-  fastify.get('/livez', { config: { public: true } }, () => OK);
+  fastify.get('/livez', { config: { public: true } }, () => ({ status: 'ok' }));
   fastify.get('/readyz', { config: { public: true } }, async () => {
     if (!(workers ?? fastify.server).listening) throw platformErrors.service_unavailable();
     await sql.ping(() => rejectFaults(sql));
-    return OK;
+    return { status: 'ok' };
   });
   servePages(fastify, config, document);
   serveGuide(fastify, config);
