@@ -22,14 +22,11 @@ export class StandardOutput {
   /** The lines that the next write contains. */
   private lines = '';
   private failure: NodeJS.ErrnoException | undefined;
+  private readonly isTerminal = process.stdout.isTTY;
 
-  constructor(
-    fd?: number,
-    private readonly isTerminal = process.stdout.isTTY,
-  ) {
+  constructor(fd = descriptorOf(process.stdout)) {
     // With a `minLength` of 0, `flush` and with it `periodicFlush`, which retries, do nothing.
-    const options = { minLength: 1, maxLength: MAX_WAITING_BYTES, periodicFlush: RETRY_MS };
-    this.stream = new SonicBoom({ fd: fd ?? descriptorOf(process.stdout), ...options })
+    this.stream = new SonicBoom({ fd, minLength: 1, maxLength: MAX_WAITING_BYTES, periodicFlush: RETRY_MS })
       .on('error', (error: NodeJS.ErrnoException) => (this.failure = error))
       .on('drain', () => (this.failure = undefined))
       .on('drop', (text: string) => (this.droppedLines += text.split('\n').length - 1));
