@@ -163,7 +163,6 @@ function taggedWithout({ returns: [, body], untagged }: OperationFacts): readonl
   return body && !isList(body) ? untaggedMembers(body) : [];
 }
 
-/** A list is a bare array. */
 function isList(body: Type | readonly [Type] | undefined): body is readonly [Type] {
   return Array.isArray(body);
 }

@@ -88,12 +88,7 @@ export function StoreExtension({
   };
 }
 
-/**
- * Returns the facts of an extension.
- *
- * @param given undefined if files import each other
- * @throws UserError for another value
- */
+/** @param given undefined if files import each other @throws UserError for another value */
 export function extensionOf(given: ExtensionModule | undefined): Extension {
   const isClass = typeof given === 'function';
   const facts = isClass ? new Reflector().get<Extension | undefined>(EXTENSION, given) : given;

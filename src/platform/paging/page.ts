@@ -102,11 +102,7 @@ export class Page<T> {
   }
 }
 
-/**
- * Reads a request for a page of a list.
- *
- * @throws ApiError `invalid_cursor` if the cursor is not one of this list
- */
+/** @throws ApiError `invalid_cursor` if the cursor is not one of this list */
 export function pageRequestOf(name: string, query: PageQuery): PageRequest {
   const { limit, cursor } = query;
   const direction = query instanceof SortedPageQuery && query.sort === '-id' ? 'descending' : 'ascending';
@@ -163,11 +159,7 @@ function filtersOf(query: PageQuery, direction: Direction): string {
   return direction === 'ascending' ? text : `${text}${text && '&'}sort=-id`;
 }
 
-/**
- * Returns the value of `Link` (RFC 8288): `first` on every page but the first, `next` on every page but the last.
- *
- * @param url the URL of the list
- */
+/** Returns the value of `Link` (RFC 8288): `first` on every page but the first, `next` on every page but the last. */
 export function linksOf({ request, next }: Page<unknown>, url: string): string | undefined {
   const { list, limit, after } = request;
   const hasCursor = after !== undefined;

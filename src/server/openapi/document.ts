@@ -85,11 +85,7 @@ export function createDocument(
   return { ...basis, paths, components: { ...basis.components, schemas, responses } };
 }
 
-/**
- * Returns `info.description`: Markdown with the facts that a reader needs before the first request.
- *
- * @param planTable the plans with their limits, as a Markdown table
- */
+/** Returns `info.description`: Markdown with the facts that a reader needs before the first request. */
 function description(planTable: string): string {
   return `The animals of a store: list them, add one, fetch one, order one.
 
