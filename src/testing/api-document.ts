@@ -10,8 +10,7 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import createRouter from 'find-my-way';
 import { stringify } from 'lossless-json';
-import { COMMON_HEADERS, DEPRECATION_HEADERS } from '../platform/api-docs/header-catalogue';
-import { REQUIRED_SCOPES } from '../platform/routes/route-facts';
+import { COMMON_HEADERS, headersOf } from '../platform/api-docs/header-catalogue';
 import { DEFAULT_STATUSES, platformCodes } from '../platform/errors/platform.errors';
 import type { TestResponse } from './http-client';
 import { isObject, jsonIn, jsonOf, type Place, valueAt } from './json';
@@ -159,13 +158,14 @@ export class ApiDocument {
     const { schema } = this.follow(requestBody).content['application/json'] ?? {};
     const body = schema && this.schema(schema);
     const parameters = (object.parameters ?? []).map((each) => ({ schema: {}, ...this.follow(each) }));
-    const scopes = [valueAt(object, REQUIRED_SCOPES) ?? []].flat().map(String);
+    const scopes = [valueAt(object, 'x-required-scopes') ?? []].flat().map(String);
     return { ...object, title: `${method} /v1${path}`, method, path, parameters, scopes, body };
   }
 
   private headerMismatches(response: ResponseObject, { headers }: Received, deprecated = false) {
     const { headers: documented = {}, content = {} } = response;
-    const all = { ...COMMON_HEADERS, ...(deprecated && DEPRECATION_HEADERS), ...documented };
+    const ofDeprecation = deprecated && headersOf(['Link', 'Deprecation', 'Sunset']);
+    const all = { ...COMMON_HEADERS, ...ofDeprecation, ...documented };
     const known = new Map(Object.entries(all).map(([name, header]) => [name.toLowerCase(), header]));
     const mismatches: Mismatch[] = [];
     const note = (name: string, rule: string) =>

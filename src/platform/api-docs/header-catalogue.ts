@@ -104,13 +104,6 @@ export const COMMON_HEADERS: Readonly<Record<string, HeaderObject>> = {
   ),
 };
 
-/** The headers of every response of a deprecated operation. */
-export const DEPRECATION_HEADERS: Readonly<Record<string, HeaderObject>> = {
-  Link: OWN_HEADERS.Link,
-  Deprecation: OWN_HEADERS.Deprecation,
-  Sunset: OWN_HEADERS.Sunset,
-};
-
 /** The components that responses of the document refer to. */
 export const COMPONENT_HEADERS: Readonly<Record<string, HeaderObject>> = {
   ...OWN_HEADERS,

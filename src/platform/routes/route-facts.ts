@@ -74,16 +74,14 @@ export const ANY_KEY = 'any key';
 /** A scope that the key needs, several of which it needs one, or `ANY_KEY`. */
 export type RequiredScope = string | readonly string[];
 
-/** The member of an operation that lists its scopes. The key needs one of them; an empty list is for every valid key. */
-export const REQUIRED_SCOPES = 'x-required-scopes';
-
 /** Declares the scopes of a route once: for `ScopeGuard` and for the document. */
 export function declareScope(scope: RequiredScope): MethodDecorator {
   const scopes = scopesOf(scope);
   return applyDecorators(
     routeFacts(scope === ANY_KEY ? { anyKey: true } : { scopes }),
     ApiBearerAuth(),
-    ApiExtension(REQUIRED_SCOPES, scopes),
+    // The key needs one of them; an empty list is for every valid key.
+    ApiExtension('x-required-scopes', scopes),
   );
 }
 
