@@ -23,7 +23,7 @@ const typed = (headers: string, response: string, bytes = PET): Row => [
   'open',
 ];
 
-// More bodies are in test/errors/codes.spec.ts.
+// More bodies are in test/errors/operations.spec.ts.
 export const texts: readonly Row[] = [
   body('the largest body', PET.padEnd(65_536), '201'),
   body('one byte more', PET.padEnd(65_537), '413 payload_too_large'),
