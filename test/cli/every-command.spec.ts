@@ -9,8 +9,9 @@ import { startApp } from '../support/app';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { aNewPet } from '../support/factories';
+import { freePort } from '../support/free-port';
 import { itWhen } from '../support/it-when';
-import { NO_SETTINGS } from '../support/no-settings';
+import { NO_SETTINGS, PATIENCE } from '../support/no-settings';
 import { dataFolder } from '../support/service';
 
 /** The arguments of each command, in the order of the runs. `new` packs for a minute, and `start` runs on. */
@@ -40,26 +41,33 @@ const COMMANDS: Readonly<Record<string, string>> = {
 const LEFT_OUT = ['new', 'start'];
 const CREATING = new Set(['db migrate', 'db restore']);
 const KEY_ID = '00000000-0000-4000-8000-000000000000';
-/** Runs commands in one process. Prints the status of each, and what it wrote to standard error. */
+/** Runs commands in one process, then the service. Prints the status of each, and what it wrote to standard error. */
 const PROGRAM = `
+  const { exit, stderr } = process;
+  const { write } = stderr;
   const { runAnimalStoreCommand } = require('./src/cli/program');
   const run = async ([url, ...args]) => {
     process.env.DATABASE_URL = url;
     let [exit, errors] = [undefined, ''];
     // Each command has the listeners of its own process.
-    for (const stream of [process.stdout, process.stderr]) stream.removeAllListeners('error');
+    for (const stream of [process.stdout, stderr]) stream.removeAllListeners('error');
     process.exit = (status) => (exit ??= status);
-    process.stderr.write = (text) => (errors += text);
+    stderr.write = (text) => (errors += text);
     const status = await runAnimalStoreCommand(args);
     await new Promise(setImmediate);
     return { status: exit ?? status, errors };
   };
   (async () => {
-    const { write } = process.stderr;
     for (const args of JSON.parse(process.env.RUNS)) {
       const line = JSON.stringify(await run(args));
-      write.call(process.stderr, line + '\\n');
+      write.call(stderr, line + '\\n');
     }
+    Object.assign(process, { exit });
+    Object.assign(stderr, { write });
+    await require('./src').startAnimalStore();
+    const { status } = await fetch('http://127.0.0.1:' + process.env.PORT + '/readyz');
+    stderr.write('/readyz is ' + status);
+    for (const signal of ['SIGTERM', 'SIGINT']) process.kill(process.pid, signal);
   })();`;
 
 const leavesOf = ({ commands }: OutputCommand, prefix = ''): string[] =>
@@ -101,7 +109,7 @@ describe('every command', () => {
   );
 
   itWhen(process.platform === 'linux', 'needs /dev/full')(
-    'fails with one sentence if standard output is on a full disk; standard input is read by its descriptor',
+    'fails with one sentence if standard output is on a full disk, but a start succeeds, without a key; standard input is read by its descriptor',
     async () => {
       const app = await startApp();
       await app.post('/v1/pets', aNewPet());
@@ -121,15 +129,29 @@ describe('every command', () => {
       runs.push([app.database.directUrl, 'pets', 'import', '-', '--format=csv']);
       for (const option of ['--help', '--version']) runs.push([unused.directUrl, option]);
       const full = openSync('/dev/full', 'w');
-      const { stderr } = spawnSync(process.execPath, ['-r', './test/support/typescript.cjs', '-e', PROGRAM], {
-        input: 'name,categoryId\nPiped,1\n',
-        stdio: ['pipe', full, 'pipe'],
-        env: { ...process.env, ...NO_SETTINGS, RUNS: JSON.stringify(runs) },
-        encoding: 'utf8',
-      });
+      const { status, stderr } = spawnSync(
+        process.execPath,
+        ['-r', './test/support/typescript.cjs', '-e', PROGRAM],
+        {
+          input: 'name,categoryId\nPiped,1\n',
+          stdio: ['pipe', full, 'pipe'],
+          env: {
+            ...process.env,
+            ...NO_SETTINGS,
+            ...PATIENCE,
+            PORT: String(await freePort()),
+            RUNS: JSON.stringify(runs),
+          },
+          encoding: 'utf8',
+        },
+      );
       closeSync(full);
-      const results = stderr.trimEnd().split('\n');
-      expect(results).toHaveLength(runs.length);
+      const results = stderr.split('\n');
+      expect([results.splice(runs.length), status]).toEqual([
+        [expect.stringMatching(FULL), '/readyz is 200'],
+        0,
+      ]);
+      expect(await unused.query('SELECT FROM api_keys')).toEqual([]);
       for (const [at, [, ...args]] of runs.entries()) {
         const result = JSON.parse(results[at]!);
         expect({ args, ...result }).toEqual({ args, status: 1, errors: expect.stringMatching(FULL) });

@@ -1,5 +1,3 @@
-import { once } from 'node:events';
-import { closeSync, openSync } from 'node:fs';
 import { kennels } from '../modules/support/kennels.extension';
 import { createAnimalStore } from '../../src';
 import { createDemoKey, printBanner } from '../../src/app/banner';
@@ -8,13 +6,9 @@ import { PlatformModule } from '../../src/platform/platform.module';
 import { runCli } from '../support/cli';
 import { migrations } from '../support/schema-config';
 import { createDatabase, type TestDatabase } from '../support/database';
-import { freePort } from '../support/free-port';
 import { send } from '../support/http';
-import { MAX_START_MS, runProgram } from '../support/service';
 import { startHere } from '../support/start';
 import { until } from '../support/until';
-
-jest.setTimeout(MAX_START_MS);
 
 const NOTICE =
   'The tables of the removed extension kennels stay. "db revert --extension kennels" of a program that has it deletes them.';
@@ -22,40 +16,6 @@ const NOTICE =
 /** Of buyers and staff, without admin. */
 const SCOPES =
   'events:read orders:manage orders:read orders:write pets:manage pets:read pets:write webhooks:manage';
-
-/** Imports files on an old Node.js, compares what a program has chosen, and starts the service. */
-const PROGRAM = `
-  const v8 = require('node:v8');
-  const { exit, stderr, version, versions } = process;
-  const [{ setFlagsFromString }, { write }] = [v8, stderr];
-  const calls = [];
-  v8.setFlagsFromString = (flag) => calls.push(flag);
-  process.exit = (status) => calls.push('exit ' + status);
-  stderr.write = (text) => calls.push(text);
-  Object.defineProperty(process, 'version', { value: 'v18.20.0', configurable: true });
-  Object.defineProperty(process, 'versions', { value: { ...versions, node: '18.20.0' }, configurable: true });
-  const chosen = () => ({
-    calls: [...calls],
-    environment: { ...process.env },
-    folder: process.cwd(),
-    listeners: process.eventNames().map((name) => [String(name), process.listenerCount(name)]),
-    exitCode: process.exitCode,
-    stackTraceLimit: Error.stackTraceLimit,
-    title: process.title,
-    timers: process.getActiveResourcesInfo().filter((each) => each === 'Timeout'),
-  });
-  Error.stackTraceLimit = 7;
-  const before = chosen();
-  const modules = ['', '/replace', '/testing'].map((name) => require('./src' + name));
-  const after = chosen();
-  Object.assign(process, { exit });
-  Object.assign(stderr, { write });
-  Object.assign(v8, { setFlagsFromString });
-  Object.defineProperty(process, 'version', { value: version });
-  Object.defineProperty(process, 'versions', { value: versions });
-  require('node:assert').deepEqual(after, before);
-  require('node:assert').ok(modules.every((names) => Object.keys(names).length > 0));
-  void modules[0].startAnimalStore();`;
 
 describe('with DATABASE_URL', () => {
   let database: TestDatabase;
@@ -87,21 +47,6 @@ describe('with DATABASE_URL', () => {
     await printBanner({ ...production, config: readConfig({}) }, unread);
     expect(await database.query('SELECT FROM api_keys')).toEqual([]);
     await production.stop();
-  });
-
-  it('an import changes nothing in its program and runs on any Node.js; a full disk of the log stops no start, and no key is created', async () => {
-    database = await createDatabase();
-    const [full, port] = [openSync('/dev/full', 'w'), await freePort()];
-    const service = runProgram(PROGRAM, { DATABASE_URL: database.directUrl, PORT: String(port) }, full);
-    closeSync(full);
-    await once(service.child.stderr!, 'data');
-    expect(service.output()).toBe(
-      'Standard output cannot be written (ENOSPC: no space left on device, write). Free space on its disk, or restart its reader.\n',
-    );
-    expect((await send(`http://127.0.0.1:${port}`, 'GET', '/readyz', {})).status).toBe(200);
-    expect(await database.query('SELECT FROM api_keys')).toEqual([]);
-    for (const signal of ['SIGTERM', 'SIGINT'] as const) service.child.kill(signal);
-    expect(await service.ended).toBe(0);
   });
 
   it('starts next to a newer version that has migrated the database, and says so', async () => {
