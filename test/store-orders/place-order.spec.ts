@@ -15,14 +15,14 @@ const INVALID = { status: 409, json: { code: 'invalid_transition' } };
 /** Twice the connections of the pool. */
 const CLIENTS = 20;
 
-describe('POST /v1/store/orders (placeOrder)', () => {
-  let app: TestApp;
-  beforeAll(async () => {
-    app = await startApp();
-  });
-  beforeEach(() => app.database.truncate('pets, store_orders RESTART IDENTITY CASCADE'));
-  afterAll(() => app.close());
+/** For all tests; test/support/app closes it. */
+let app: TestApp;
+beforeAll(async () => {
+  app = await startApp();
+});
+beforeEach(() => app.database.truncate('pets, store_orders RESTART IDENTITY CASCADE'));
 
+describe('POST /v1/store/orders (placeOrder)', () => {
   const newPet = async (status = 'available') =>
     (await app.post('/v1/pets', aNewPet({ status }))).json.id as number;
   const statusOf = async (petId: number) => (await app.get(`/v1/pets/${petId}`)).json.status as string;
@@ -109,15 +109,15 @@ describe('POST /v1/store/orders (placeOrder)', () => {
 });
 
 describe('ORDERS_MAX_OPEN_PER_ACCOUNT', () => {
-  let app: TestApp;
-  afterEach(() => app.close());
+  let bounded: TestApp;
+  afterEach(() => bounded.close());
 
   const start = async (ordersMaxOpenPerAccount: number) => {
     const settings: GivenConfig = { ordersMaxOpenPerAccount };
-    app = await startApp(settings);
+    bounded = await startApp(settings, { beside: app });
     await fillPets(app, 40);
   };
-  const place = (petId: number, options = {}) => app.post(PATH, { petId }, options);
+  const place = (petId: number, options = {}) => bounded.post(PATH, { petId }, options);
   const open = (count: number, status = 'placed') =>
     app.database.query(
       `INSERT INTO store_orders (account_id, pet_id, status, placed_at)
@@ -139,13 +139,13 @@ describe('ORDERS_MAX_OPEN_PER_ACCOUNT', () => {
     expect(placed).toHaveLength(3);
     const rejected = responses.findIndex(({ status }) => status !== 201);
     expectError(responses[rejected]!, 409, 'too_many_open_orders');
-    expect((await app.get(`/v1/pets/${rejected + 1}`)).json.status).toBe('available');
+    expect((await bounded.get(`/v1/pets/${rejected + 1}`)).json.status).toBe('available');
     expectError(await place(Number(placed[0]!.json.petId)), 409, 'pet_not_available');
     expect((await place(30, { key: (await app.createKey()).key })).status).toBe(201);
     const [one] = placed;
-    await app.send('PATCH', one!.headers['location']!, { body: { status: 'approved' } });
+    await bounded.send('PATCH', one!.headers['location']!, { body: { status: 'approved' } });
     expectError(await place(31), 409, 'too_many_open_orders');
-    await app.send('PATCH', one!.headers['location']!, { body: { status: 'delivered' } });
+    await bounded.send('PATCH', one!.headers['location']!, { body: { status: 'delivered' } });
     expect([(await place(31)).status, (await place(32)).status]).toEqual([201, 409]);
   });
 
