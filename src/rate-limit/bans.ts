@@ -5,20 +5,12 @@ import { MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
 import { RateLimitRepository } from './rate-limit.repository';
 import type { Decision, Standing } from './rate-limit.store';
 
-/** The strikes and the ban of a key. Times are milliseconds since the epoch. */
-interface KeyHistory {
-  /** The times of its strikes. */
-  readonly strikes: readonly number[];
-  /** The end of its last ban; 0 without one. */
-  readonly bannedUntil: number;
-}
-
 /** At most one strike counts in this time: concurrent requests of a key are rejected together. */
 const STRIKE_SPACING_MS = SECOND_MS;
 const STRIKE_PERIOD_MS = 5 * MINUTE_MS;
 
 /**
- * The strikes that this instance gave, and the bans of all instances.
+ * The strikes that this instance gave, and the bans of all instances. Times are milliseconds since the epoch.
  *
  * A ban is a row of `key_bans`, which every instance reads every second. `keys unban` deletes the row. While the
  * database is unavailable the known bans stay.
@@ -27,8 +19,10 @@ const STRIKE_PERIOD_MS = 5 * MINUTE_MS;
 export class Bans {
   /** The number of strikes that ban a key; 0 if bans are switched off. */
   readonly banAfter: number;
-  /** By key. A key without a strike that counts, and without a ban, has none. */
-  readonly histories = new Map<string, KeyHistory>();
+  /** The times of the strikes of each key. A ban deletes them. */
+  private readonly strikes = new Map<string, readonly number[]>();
+  /** The end of the ban of each key. */
+  readonly ends = new Map<string, number>();
   private readonly banMs: number;
   /** The ends of the bans that began here, by key. */
   private readonly unsaved = new Map<string, number>();
@@ -45,7 +39,7 @@ export class Bans {
   /** Returns the end of the ban of a key, and the time; undefined if the key is not banned. */
   banOf(keyId: string): { readonly bannedUntil: number; readonly now: number } | undefined {
     const now = this.clock.now();
-    const { bannedUntil = 0 } = this.histories.get(keyId) ?? {};
+    const bannedUntil = this.ends.get(keyId) ?? 0;
     return bannedUntil > now ? { bannedUntil, now } : undefined;
   }
 
@@ -65,11 +59,11 @@ export class Bans {
     if (now - (known.at(-1) ?? 0) < STRIKE_SPACING_MS) return decision;
     const strikes = [...known, now];
     if (strikes.length < this.banAfter) {
-      this.histories.set(keyId, { strikes, bannedUntil: 0 });
+      this.strikes.set(keyId, strikes);
       return decision;
     }
     const bannedUntil = now + this.banMs;
-    this.histories.set(keyId, { strikes: [], bannedUntil });
+    this.begin(keyId, bannedUntil);
     this.unsaved.set(keyId, bannedUntil);
     return { ...decision, verdict: 'banned', now, bannedUntil, beganBan: true };
   }
@@ -82,26 +76,30 @@ export class Bans {
     }
   }
 
-  /** Reads the bans of all instances. A known ban without a row was lifted, which clears the strikes, too. */
+  /** Reads the bans of all instances. A known ban without a row was lifted. */
   async read(): Promise<void> {
     if (this.banAfter === 0) return;
     const bans = await this.repository.readBans(this.clock.now());
     const now = this.clock.now();
     const banned = new Set([...bans.map(({ keyId }) => keyId), ...this.unsaved.keys()]);
-    for (const [keyId, { bannedUntil }] of this.histories) {
+    for (const keyId of this.strikes.keys())
+      if (this.recentStrikes(keyId, now).length === 0) this.strikes.delete(keyId);
+    for (const [keyId, bannedUntil] of this.ends) {
       // The clock was ahead when a later ban began.
-      const isBanned = banned.has(keyId) && bannedUntil <= now + this.banMs;
-      const isKept = bannedUntil > now ? isBanned : this.recentStrikes(keyId, now).length > 0;
-      if (!isKept) this.histories.delete(keyId);
+      const isBanned = bannedUntil > now && bannedUntil <= now + this.banMs;
+      if (!isBanned || !banned.has(keyId)) this.ends.delete(keyId);
     }
     for (const { keyId, bannedUntil } of bans)
-      if (bannedUntil > now && (this.histories.get(keyId)?.bannedUntil ?? 0) < bannedUntil)
-        this.histories.set(keyId, { strikes: [], bannedUntil });
+      if (bannedUntil > now && (this.ends.get(keyId) ?? 0) < bannedUntil) this.begin(keyId, bannedUntil);
+  }
+
+  private begin(keyId: string, bannedUntil: number): void {
+    this.strikes.delete(keyId);
+    this.ends.set(keyId, bannedUntil);
   }
 
   /** Returns the strikes that count: a ban needs them within the strike period. */
   private recentStrikes(keyId: string, now: number): number[] {
-    const { strikes } = this.histories.get(keyId) ?? { strikes: [] };
-    return strikes.filter((at) => at > now - STRIKE_PERIOD_MS && at <= now);
+    return (this.strikes.get(keyId) ?? []).filter((at) => at > now - STRIKE_PERIOD_MS && at <= now);
   }
 }

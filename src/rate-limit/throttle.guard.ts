@@ -67,8 +67,7 @@ export class ThrottleGuard implements CanActivate {
       });
     }
     if (request.raw[COUNTED]) return true;
-    // Most keys have neither strikes nor a ban.
-    const ban = principal && this.bans.histories.has(principal.keyId) && this.bans.banOf(principal.keyId);
+    const ban = principal && this.bans.ends.has(principal.keyId) && this.bans.banOf(principal.keyId);
     const decision: Decision | Promise<Decision> = ban
       ? { verdict: 'banned', windows: this.store.peek(owner, limits), ...ban }
       : this.store.take(owner, limits);
