@@ -49,8 +49,6 @@ export function userMessage(error: unknown): string {
     return `The server in DATABASE_URL lacks or refuses a function that Animal Store needs (${error.message}): enable it, or use another server.`;
   if (TAKEN.test(codeOf(error)))
     return `A migration fails (${error.message}), and nothing was changed: rename what is there, and try again.`;
-  if ('syscall' in error && error.syscall === 'uv_cwd')
-    return 'The working directory does not exist any more: change to another one.';
   if ('path' in error && 'syscall' in error) {
     return `The file ${String(error.path)} cannot be read: correct its name, or let this user read it.`;
   }

@@ -59,21 +59,6 @@ describe('a start that cannot succeed explains in one sentence', () => {
     expect([status, command]).toEqual([1, expect.objectContaining({ status: 1, out: '', all: stderr })]);
   });
 
-  it('that its working directory was removed, as a command does', async () => {
-    const workingDirectory = process.cwd();
-    const directory = mkdtempSync(join(tmpdir(), 'animal-store-removed-'));
-    process.chdir(directory);
-    rmSync(directory, { recursive: true });
-    const sentence = 'The working directory does not exist any more: change to another one.';
-    try {
-      const command = await runCli(['db', 'status']);
-      expect([command.status, command.all]).toEqual([1, `${sentence}\n`]);
-      expect(await rejectionOf({})).toBe(sentence);
-    } finally {
-      process.chdir(workingDirectory);
-    }
-  });
-
   it('that HOST is not an address of this machine, or the metrics port is in use', async () => {
     const taken = await listener();
     const environment = { DATABASE_URL: database.url };
