@@ -1,15 +1,21 @@
 import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
-import type { Pool, QueryConfig } from 'pg';
+import type { Pool, QueryConfig, QueryResult } from 'pg';
 import type { EntityManager } from 'typeorm';
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
 import { CONFIG, type Config } from '../config/config';
 import { platformErrors } from '../errors/platform.errors';
 import { CoalescedRead } from './coalesced-read';
-import { COMMIT, connectionsOf } from './data-source';
-import { failureOf, isQueryTimeout, isResultLost, OutcomeUnknownError } from './database-errors';
-import { PipelinedReads } from './pipelined-reads';
+import { BoundedClient, COMMIT, connectionsOf, IDLE_CONNECTION_TIMEOUT_MS } from './data-source';
+import {
+  failureOf,
+  isConnectionLost,
+  isQueryTimeout,
+  isResultLost,
+  isUnusable,
+  OutcomeUnknownError,
+} from './database-errors';
 
 /** An SQL statement. Each connection prepares it once. */
 export interface Statement {
@@ -55,11 +61,7 @@ export class Sql {
     // The start, which may wait longer, has opened its connection.
     this.pool.options.connectionTimeoutMillis = this.maxWaitMs;
     const { pipelined } = connectionsOf(config);
-    if (pipelined > 0) {
-      this.reads = new PipelinedReads(this.pool.options, pipelined, (query, parameters) =>
-        this.runOnPool(query, parameters),
-      );
-    }
+    if (pipelined > 0) this.reads = new PipelinedReads(this.pool, pipelined);
   }
 
   /** False if DATABASE_PIPELINING is off: then each statement has a connection of its own. @internal */
@@ -140,24 +142,11 @@ export class Sql {
     if (!runner) {
       return this.reads && statement.isPipelined
         ? this.reads.rows(query, parameters)
-        : this.runOnPool(query, parameters);
+        : runOnPool(this.pool, query, parameters);
     }
     // TypeORM passes the first argument unchanged to pg's `query`, which accepts a named statement too.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return runner.query(query as unknown as string, parameters, true).then(({ records }) => records);
-  }
-
-  /** Runs a single statement without TypeORM's query runner. An error of `connect` means that nothing was sent. */
-  private async runOnPool(query: QueryConfig, parameters: unknown[]): Promise<unknown[]> {
-    const client = await this.pool.connect();
-    try {
-      const { rows } = await client.query(query, parameters);
-      client.release();
-      return rows;
-    } catch (error) {
-      client.release(true);
-      throw failureOf(query, parameters, error);
-    }
   }
 
   private statementOf(text: string): Statement {
@@ -180,9 +169,129 @@ export class Sql {
   }
 }
 
+/** Runs a single statement without TypeORM's query runner. An error of `connect` means that nothing was sent. */
+async function runOnPool(pool: Pool, query: QueryConfig, parameters: unknown[]): Promise<unknown[]> {
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query(query, parameters);
+    client.release();
+    return rows;
+  } catch (error) {
+    client.release(true);
+    throw failureOf(query, parameters, error);
+  }
+}
+
 /** Names a prepared statement after its table and its text, such as `pets_insert_…`: two modules cannot collide. */
 function nameOf(text: string): string {
   const [, table = ''] = /\b(?:from|into|update)\s+(\w{1,30})/i.exec(text) ?? [];
   const [verb = ''] = /\w+/.exec(text) ?? [];
   return `${table}_${verb.toLowerCase()}_${hash('sha256', text, 'base64url').slice(0, 22)}`;
+}
+
+const MAX_IN_FLIGHT = 32;
+/** No read is sent behind one that was sent this long ago. */
+const MAX_AGE_MS = 20;
+const REOPEN_INTERVAL_MS = 1_000;
+
+interface Connection {
+  readonly client: BoundedClient;
+  /** When each read under way was sent, by performance.now(), the oldest first: results arrive in this order. */
+  readonly sent: number[];
+  isOpen: boolean;
+  /** True after the read that the server works at has taken too long. Those behind it may have their timers in its turn. */
+  isStuck: boolean;
+  /** Closes it, unless a read under way restarts it. */
+  readonly idle: NodeJS.Timeout;
+}
+
+/**
+ * Sends single SELECTs over a few connections without waiting for the results of earlier ones (decision 20). The
+ * pool runs a read if no connection accepts it, and repeats a read whose connection is lost.
+ */
+class PipelinedReads {
+  private readonly connections = new Set<Connection>();
+  private openedAt = -Infinity;
+
+  constructor(
+    private readonly pool: Pool,
+    private count: number,
+  ) {}
+
+  rows(query: QueryConfig, parameters: unknown[]): Promise<unknown[]> {
+    const now = performance.now();
+    if (this.connections.size < this.count) this.openMissing(now);
+    const connection = this.leastLoaded(now);
+    if (!connection) return runOnPool(this.pool, query, parameters);
+    cork(connection);
+    connection.sent.push(now);
+    connection.idle.refresh();
+    return new Promise((resolve, reject) => {
+      const settle = (error: Error | undefined, result: QueryResult): void => {
+        connection.sent.shift();
+        if (!error) return resolve(result.rows);
+        if (isUnusable(error)) this.close(connection);
+        const isLate = isQueryTimeout(error);
+        const isRepeatable = isLate ? connection.isStuck : isUnusable(error) || isConnectionLost(error);
+        connection.isStuck ||= isLate;
+        if (isRepeatable) resolve(runOnPool(this.pool, query, parameters));
+        else reject(failureOf(query, parameters, error));
+      };
+      // With a callback node-postgres makes no promises of its own. It takes a config, too, but its type is missing.
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+      connection.client.query(query as unknown as string, parameters, settle);
+    });
+  }
+
+  /** Opens no further connection. Those that are open end after their last read. */
+  end(): void {
+    this.count = 0;
+    for (const connection of this.connections) this.close(connection);
+  }
+
+  private leastLoaded(now: number): Connection | undefined {
+    let best: Connection | undefined;
+    for (const each of this.connections) {
+      const { sent, isOpen } = each;
+      const isPrompt = now - (sent[0] ?? now) <= MAX_AGE_MS;
+      if (isOpen && isPrompt && sent.length < (best?.sent.length ?? MAX_IN_FLIGHT)) best = each;
+    }
+    return best;
+  }
+
+  private openMissing(now: number): void {
+    if (now - this.openedAt < REOPEN_INTERVAL_MS) return;
+    this.openedAt = now;
+    for (let missing = this.count - this.connections.size; missing > 0; missing -= 1) void this.openOne();
+  }
+
+  private async openOne(): Promise<void> {
+    const client = new BoundedClient({ ...this.pool.options, pipeline: true });
+    const idle = setTimeout(() => this.close(connection), IDLE_CONNECTION_TIMEOUT_MS).unref();
+    const connection: Connection = { client, sent: [], isOpen: false, isStuck: false, idle };
+    this.connections.add(connection);
+    client.once('end', () => this.connections.delete(connection));
+    try {
+      await client.connect();
+      connection.isOpen = true;
+      if (!this.connections.has(connection)) void client.end();
+    } catch {
+      // The pool reports a database that is unavailable.
+      this.connections.delete(connection);
+    }
+  }
+
+  private close(connection: Connection): void {
+    clearTimeout(connection.idle);
+    const isFirst = this.connections.delete(connection);
+    if (isFirst && connection.isOpen) void connection.client.end();
+  }
+}
+
+/** Sends all reads of one turn of the event loop with one system call. */
+function cork({ client }: Connection): void {
+  const { stream } = client.connection;
+  if (stream.writableCorked > 0) return;
+  stream.cork();
+  process.nextTick(() => stream.uncork());
 }
