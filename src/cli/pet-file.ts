@@ -37,11 +37,6 @@ class ExportedPet extends NewPet {
 /** An animal, or its JSON, and the line of the file on which it ends. */
 type Line = readonly [number: number, pet: string | object];
 
-interface CsvRecord {
-  readonly record: Readonly<Record<string, string>>;
-  readonly info: { readonly lines: number; readonly error?: CsvError };
-}
-
 /** A file with an animal on each line, as CSV (RFC 4180) or JSON lines. The lines are counted while it is read. */
 export class PetFile {
   animals = 0;
@@ -53,7 +48,6 @@ export class PetFile {
   private rows = '';
   /** Undefined if the animals get new ids. */
   lastId: bigint | undefined;
-  private hasColumns = false;
   private readonly pipe = new ApiValidationPipe();
 
   constructor(
@@ -117,24 +111,31 @@ export class PetFile {
       yield* text;
     };
     const parser = parse({
-      columns: (names: string[]) => this.columnsOf(names),
       delimiter: separatorOf(first),
-      info: true,
       max_record_size: MAX_LINE_BYTES,
       relax_column_count: true,
-      skip_records_with_empty_values: true,
     });
     // An error of the file destroys the parser, and so reaches its reader.
-    const records: AsyncIterable<CsvRecord> = pipeline(parts, parser, () => undefined);
+    const records: AsyncIterable<readonly string[]> = pipeline(parts, parser, () => undefined);
+    let line = 0;
+    let columns: readonly (string | false)[] | undefined;
     try {
-      for await (const { record, info } of records) {
-        if (info.error) this.addProblem(info.lines, [info.error.message]);
-        else yield [info.lines, petOf(record)];
+      for await (const record of records) {
+        // With `info` the parser would count them, in a fifth of the time of this process.
+        line += 1;
+        for (const each of record) if (/[\r\n]/.test(each)) line += each.split(/\r\n|[\r\n]/).length - 1;
+        if (record.every((each) => each.trim() === '')) continue;
+        if (!columns) columns = this.columnsOf(record);
+        else if (record.length === columns.length) yield [line, petOf(columns, record)];
+        else
+          this.addProblem(line, [
+            `the number of values is ${record.length}, and of columns ${columns.length}`,
+          ]);
       }
     } catch (error) {
       throw error instanceof CsvError ? new UserError(`${this.path}: ${error.message}.`) : error;
     }
-    if (!this.hasColumns) this.columnsOf([]);
+    if (!columns) this.columnsOf([]);
   }
 
   /** Returns the column of an animal for each name of the first line. */
@@ -149,7 +150,6 @@ export class PetFile {
       throw new UserError(
         `The first line of ${this.path} must name the columns, such as name,categoryId,status.`,
       );
-    this.hasColumns = true;
     return columns;
   }
 
@@ -205,11 +205,12 @@ function separatorOf(text: string): string {
 }
 
 /** CSV has only texts. An empty one stands for a member that is missing. */
-function petOf(record: CsvRecord['record']): object {
+function petOf(columns: readonly (string | false)[], record: readonly string[]): object {
   const pet: Record<string, unknown> = {};
-  for (const [name, text] of Object.entries(record)) {
-    const isNumber = INTEGERS.has(name) && NUMBER.test(text);
-    if (text !== '') pet[name] = isNumber ? parseNumber(text) : text;
+  for (const [at, name] of columns.entries()) {
+    const text = record[at] ?? '';
+    if (name === false || text === '') continue;
+    pet[name] = INTEGERS.has(name) && NUMBER.test(text) ? parseNumber(text) : text;
   }
   return pet;
 }
