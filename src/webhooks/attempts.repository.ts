@@ -16,9 +16,6 @@ export interface Attempt extends Outcome {
   readonly durationMs: number;
 }
 
-/** A stored attempt, as clients see it but for the form of its time. */
-type StoredAttempt = Omit<Delivery, 'at'> & { readonly at: Date };
-
 /** The columns in the order of the parameters. */
 const COLUMNS = ['webhookId', 'eventId', 'type', 'at', 'durationMs', 'status', 'response', 'error'] as const;
 
@@ -70,8 +67,9 @@ export class AttemptsRepository {
     });
   }
 
-  async list(webhookId: bigint, after: Date): Promise<StoredAttempt[]> {
+  async list(webhookId: bigint, after: Date): Promise<Delivery[]> {
     await this.flush().catch(() => undefined);
-    return this.sql.rows<StoredAttempt>(LIST, [webhookId, after]);
+    const rows = await this.sql.rows<Omit<Delivery, 'at'> & { at: Date }>(LIST, [webhookId, after]);
+    return rows.map(({ at, ...attempt }) => ({ ...attempt, at: at.toISOString() }));
   }
 }

@@ -130,8 +130,7 @@ export class WebhooksService {
   async getDeliveries({ accountId }: Principal, id: bigint): Promise<dto.Delivery[]> {
     await this.find({ id, accountId });
     const after = new Date(this.clock.now() - this.config.eventsRetentionDays * DAY_MS);
-    const attempts = await this.attempts.list(id, after);
-    return attempts.map(({ at, ...attempt }) => ({ ...attempt, at: at.toISOString() }));
+    return this.attempts.list(id, after);
   }
 
   /**
