@@ -13,9 +13,6 @@ export const SET_BY: Readonly<Record<OrderStatus, 'buyer' | 'staff'>> = {
   cancelled: 'buyer',
 };
 
-/** The statuses of an order that holds its animal. */
-export const OPEN_STATUSES: readonly OrderStatus[] = ['placed', 'approved'];
-
 export const ORDER_STATUSES_BEFORE: Readonly<Record<OrderStatus, readonly OrderStatus[]>> = {
   placed: [],
   approved: ['placed'],

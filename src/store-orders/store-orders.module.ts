@@ -1,4 +1,3 @@
-import { TypeOrmModule } from '@nestjs/typeorm';
 import { AccountsModule } from '../accounts';
 import { PetsModule } from '../pets';
 import { type EventTypes, StoreExtension } from '../platform/extension/extension';
@@ -6,7 +5,6 @@ import { storeOrdersMigrations } from './migrations/store-orders.migrations';
 import { OrderEvents } from './order-listeners';
 import { OrderExpiry } from './order-expiry';
 import type { OrderStatus } from './order-status';
-import { StoreOrderEntity } from './store-order.entity';
 import { StoreOrdersController } from './store-orders.controller';
 import { StoreOrdersRepository } from './store-orders.repository';
 import { Order } from './store-orders.dto';
@@ -34,7 +32,7 @@ export const orderEvents = {
     'store orders':
       'Orders of animals. A key sees only the orders of its account; with `orders:manage` those of every account.',
   },
-  imports: [TypeOrmModule.forFeature([StoreOrderEntity]), PetsModule, AccountsModule],
+  imports: [PetsModule, AccountsModule],
   controllers: [StoreOrdersController],
   providers: [StoreOrdersRepository, StoreOrdersService, OrderEvents, OrderExpiry],
   exports: [StoreOrdersService, OrderEvents],

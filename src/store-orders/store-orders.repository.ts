@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { InjectRepository } from '@nestjs/typeorm';
-import { type EntityManager, type FindOptionsWhere, In, Repository } from 'typeorm';
+import type { EntityManager } from 'typeorm';
 import { Sql, type Statement } from '../platform/database/sql';
 import { pages } from '../platform/database/lists';
-import { OPEN_STATUSES, ORDER_STATUSES, type OrderStatus } from './order-status';
-import { StoreOrderEntity } from './store-order.entity';
+import { ORDER_STATUSES, type OrderStatus } from './order-status';
 import type { Order } from './store-orders.dto';
 
 export interface StoredOrder extends Order {
@@ -15,18 +13,16 @@ const COLUMNS = 'id, account_id, pet_id, status, placed_at, updated_at, expires_
 
 type Columns = [bigint, bigint, bigint, OrderStatus, Date, Date, Date | null];
 
-const read = ([id, accountId, petId, status, placedAt, updatedAt, expiresAt]: Columns): StoredOrder =>
-  storedOrderOf({ id, accountId, petId, status, placedAt, updatedAt, expiresAt });
-
-function storedOrderOf({ placedAt, updatedAt, expiresAt, ...order }: StoreOrderEntity): StoredOrder {
-  return {
-    ...order,
-    placedAt: placedAt.toISOString(),
-    updatedAt: updatedAt.toISOString(),
-    // An instance of an earlier version leaves it when it approves the order.
-    expiresAt: (order.status === 'placed' && expiresAt?.toISOString()) || null,
-  };
-}
+const read = ([id, accountId, petId, status, placedAt, updatedAt, expiresAt]: Columns): StoredOrder => ({
+  id,
+  accountId,
+  petId,
+  status,
+  placedAt: placedAt.toISOString(),
+  updatedAt: updatedAt.toISOString(),
+  // An instance of an earlier version leaves it when it approves the order.
+  expiresAt: (status === 'placed' && expiresAt?.toISOString()) || null,
+});
 
 export const orderPages = pages(
   { table: 'store_orders', columns: COLUMNS, read },
@@ -36,6 +32,18 @@ export const orderPages = pages(
     values: { status: ORDER_STATUSES },
   },
 );
+
+/** Of the account $2; null: of any account. */
+const OF_ACCOUNT = `SELECT ${COLUMNS} FROM store_orders WHERE id = $1 AND ($2::bigint IS NULL OR account_id = $2)`;
+const FIND: Statement = { read, text: OF_ACCOUNT };
+const LOCK: Statement = { read, text: `${OF_ACCOUNT} FOR UPDATE` };
+
+/** As the unique index of the animals says it. */
+const IS_OPEN = `status IN ('placed', 'approved')`;
+
+const HAS_OPEN = `SELECT FROM store_orders WHERE pet_id = $1 AND ${IS_OPEN}`;
+
+const UPDATE_STATUS = 'UPDATE store_orders SET status = $2, updated_at = $3, expires_at = NULL WHERE id = $1';
 
 /**
  * Inserts nothing if the animal has an open order, or the account $5 of them; null: any number. For the animal the unique
@@ -47,9 +55,9 @@ export const INSERT: Statement = {
     INSERT INTO store_orders (account_id, pet_id, status, placed_at, updated_at, expires_at)
     SELECT $1::bigint, $2::bigint, 'placed', $3::timestamptz, $3::timestamptz, $4::timestamptz
     WHERE $5::int IS NULL OR $5 > (SELECT count(*) FROM (
-      SELECT FROM store_orders WHERE account_id = $1 AND status IN ('placed', 'approved') LIMIT $5
+      SELECT FROM store_orders WHERE account_id = $1 AND ${IS_OPEN} LIMIT $5
     ) AS open)
-    ON CONFLICT (pet_id) WHERE status IN ('placed', 'approved') DO NOTHING
+    ON CONFLICT (pet_id) WHERE ${IS_OPEN} DO NOTHING
     RETURNING ${COLUMNS}`,
 };
 
@@ -78,27 +86,18 @@ const setExpiry = (found: 'NULL' | 'NOT NULL') => `
     LIMIT ${MAX_AT_ONCE} FOR UPDATE SKIP LOCKED
   ) RETURNING true`;
 
-/** The orders in the database: prepared statements where speed counts, and TypeORM's entities elsewhere. */
 @Injectable()
 export class StoreOrdersRepository {
-  constructor(
-    private readonly sql: Sql,
-    @InjectRepository(StoreOrderEntity) private readonly entities: Repository<StoreOrderEntity>,
-  ) {}
+  constructor(private readonly sql: Sql) {}
 
-  async find(where: FindOptionsWhere<StoreOrderEntity>): Promise<StoredOrder | undefined> {
-    const found = await this.entities.findOneBy(where);
-    return found ? storedOrderOf(found) : undefined;
+  /** @param accountId null: of any account */
+  async find(id: bigint, accountId: bigint | null): Promise<StoredOrder | undefined> {
+    return (await this.sql.rows<StoredOrder>(FIND, [id, accountId]))[0];
   }
 
   /** Locks the row until the transaction ends. */
-  async lock(
-    where: FindOptionsWhere<StoreOrderEntity>,
-    transaction: EntityManager,
-  ): Promise<StoredOrder | undefined> {
-    const lock = { mode: 'pessimistic_write' } as const;
-    const found = await transaction.findOne(StoreOrderEntity, { where, lock });
-    return found ? storedOrderOf(found) : undefined;
+  async lock(id: bigint, accountId: bigint | null, transaction: EntityManager) {
+    return (await this.sql.rows<StoredOrder>(LOCK, [id, accountId], transaction))[0];
   }
 
   /**
@@ -108,13 +107,12 @@ export class StoreOrdersRepository {
   async insert(
     accountId: bigint,
     petId: bigint,
-    { placedAt, expiresAt }: Pick<StoreOrderEntity, 'placedAt' | 'expiresAt'>,
+    times: readonly [placedAt: Date, expiresAt: Date | null],
     maxOpen: number,
     transaction: EntityManager,
   ): Promise<StoredOrder | undefined> {
-    const values = [accountId, petId, placedAt, expiresAt];
     const insert = async (bound: number | null) =>
-      (await this.sql.rows<StoredOrder>(INSERT, [...values, bound], transaction))[0];
+      (await this.sql.rows<StoredOrder>(INSERT, [accountId, petId, ...times, bound], transaction))[0];
     if (maxOpen === 0) return insert(null);
     const order = maxOpen > MAX_CONCURRENT ? await insert(maxOpen - MAX_CONCURRENT) : undefined;
     if (order) return order;
@@ -134,11 +132,10 @@ export class StoreOrdersRepository {
   }
 
   async updateStatus({ id, status, updatedAt }: StoredOrder, transaction: EntityManager): Promise<void> {
-    const change = { status, updatedAt: new Date(updatedAt), expiresAt: null };
-    await transaction.update(StoreOrderEntity, { id }, change);
+    await this.sql.rows(UPDATE_STATUS, [id, status, updatedAt], transaction);
   }
 
-  hasOpenOrder(petId: bigint, transaction: EntityManager): Promise<boolean> {
-    return transaction.existsBy(StoreOrderEntity, { petId, status: In(OPEN_STATUSES) });
+  async hasOpenOrder(petId: bigint, transaction: EntityManager): Promise<boolean> {
+    return (await this.sql.rows(HAS_OPEN, [petId], transaction)).length > 0;
   }
 }

@@ -73,7 +73,7 @@ export class StoreOrdersService {
 
   /** @throws ApiError `order_not_found` */
   async get(principal: Principal, id: bigint): Promise<Order> {
-    const stored = found(await this.orders.find(keyOf(principal, id)));
+    const stored = found(await this.orders.find(id, accountOf(principal)));
     const [order = stored] = await this.show(principal, [stored]);
     return order;
   }
@@ -89,7 +89,7 @@ export class StoreOrdersService {
       await this.pets.changeStatus(petId, PET_STATUS_AFTER.placed, transaction);
       await this.holds.requireNone('placeOrder', petId, transaction);
       const placedAt = new Date(this.clock.now());
-      const times = { placedAt, expiresAt: expiryOf(this.config, placedAt) };
+      const times = [placedAt, expiryOf(this.config, placedAt)] as const;
       const maxOpen = this.config.ordersMaxOpenPerAccount;
       const placed = await this.orders.insert(accountId, petId, times, maxOpen, transaction);
       if (!placed) {
@@ -117,7 +117,7 @@ export class StoreOrdersService {
     const { account } = isStaff(principal) ? await this.get(principal, id) : {};
     const view = (order: StoredOrder): Order => (account === undefined ? order : { ...order, account });
     return this.sql.transaction(async (transaction) => {
-      const previous = found(await this.orders.lock(keyOf(principal, id), transaction));
+      const previous = found(await this.orders.lock(id, accountOf(principal), transaction));
       if (previous.status === status) return view(previous);
       // placeOrder responds with an order without `account`, and its tag is for that form.
       precondition(view(previous), previous);
@@ -169,6 +169,7 @@ function isStaff({ scopes }: Principal): boolean {
   return scopes.includes(orderScopes.manage);
 }
 
-function keyOf(principal: Principal, id: bigint) {
-  return isStaff(principal) ? { id } : { id, accountId: principal.accountId };
+/** Returns the account whose orders the key accesses; null for any. */
+function accountOf(principal: Principal): bigint | null {
+  return isStaff(principal) ? null : principal.accountId;
 }

@@ -85,7 +85,7 @@ describe('a connection to PostgreSQL that is lost during a request', () => {
     ['updatePet', 'COMMIT', 'unknown', updatePet],
     ['deletePet', 'COMMIT', 'unknown', deletePet],
     ['placeOrder', 'store_orders_insert', 'none', order],
-    ['updateOrder', 'UPDATE "store_orders"', 'none', approve],
+    ['updateOrder', 'store_orders_update', 'none', approve],
     // Periodic work locks rows of other tables.
     ['updatePet', 'FROM "pets" "', 'none', updatePet],
     ['updatePet', 'UPDATE "pets"', 'none', updatePet],
@@ -94,7 +94,7 @@ describe('a connection to PostgreSQL that is lost during a request', () => {
     ['listPets', 'pets_select', 'none', () => send('GET', '/v1/pets')],
     ['getPet', 'pets_select', 'none', getPet],
     ['listOrders', 'store_orders_select', 'none', () => send('GET', '/v1/store/orders')],
-    ['getOrder', 'FROM "store_orders"', 'none', getOrder],
+    ['getOrder', 'store_orders_select', 'none', getOrder],
     ['getKey', 'api_keys_select', 'none', getKey],
   ])(
     '%s is 503 if the response to %s is lost. Its effect is %s: only a lost commit is done',
