@@ -1,4 +1,3 @@
-import type { Type } from '@nestjs/common';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findOperation } from '../../platform/api-docs/operation.decorator';
@@ -42,24 +41,14 @@ export class StrictHandling {
     // Each takes some time, and a body may have thousands.
     for (const each of isStrict ? this.unknown(schema, body) : [])
       if (mistakes.push(each) >= MAX_MISTAKES) break;
-    if (mistakes.length > 0)
-      await this.reject(mistakes, types, known, valueAt(schema, '$ref'), { query, body });
-  }
-
-  /** Rejects these mistakes, and those that the validation of the query and the body finds. */
-  private async reject(
-    mistakes: string[],
-    types: readonly Type<object>[],
-    parameters: readonly string[],
-    body: unknown,
-    given: Readonly<Record<'query' | 'body', unknown>>,
-  ): Promise<never> {
+    if (mistakes.length === 0) return;
+    // The message also has the mistakes that the validation of the query and the body finds.
     for (const metatype of types) {
       const fields = validatedFields(metatype);
-      const isQuery = fields.length > 0 && fields.every((name) => parameters.includes(name));
-      const type = isQuery ? 'query' : 'body';
-      if (!isQuery && !String(body).endsWith(`/${metatype.name}`)) continue;
-      await this.pipe.transform(given[type], { type, metatype }).catch((error: unknown) => {
+      const isQuery = fields.length > 0 && fields.every((name) => known.includes(name));
+      if (!isQuery && !String(valueAt(schema, '$ref')).endsWith(`/${metatype.name}`)) continue;
+      const [value, type] = isQuery ? ([query, 'query'] as const) : ([body, 'body'] as const);
+      await this.pipe.transform(value, { type, metatype }).catch((error: unknown) => {
         if (error instanceof ApiError) mistakes.push(...error.mistakes);
       });
     }
