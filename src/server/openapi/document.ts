@@ -1,6 +1,5 @@
 import type { INestApplication } from '@nestjs/common';
 import { type OpenAPIObject, type ServerObject, SwaggerModule } from '@nestjs/swagger';
-import type { FastifyInstance } from 'fastify';
 import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
 import { stringify } from 'lossless-json';
 import { type Config, siteOf } from '../../platform/config/config';
@@ -126,14 +125,6 @@ ${Object.entries(COMMON_HEADERS)
 ## Changes
 
 Additions to \`/v1\` do not break clients: operations, optional parameters, response members, headers, error codes. Any other change is a new version next to it. Responses of a deprecated operation have \`Deprecation\` and \`Sunset\` headers until it is removed.`;
-}
-
-/** Completes a relative base URL by an address that reaches the listening service on its own machine. */
-export function baseUrlOf({ publicBaseUrl, port }: Config, { server }: FastifyInstance): string {
-  const address = server.address();
-  // PORT=0 takes a free one.
-  const used = port || (typeof address === 'object' && address?.port);
-  return URL.canParse(publicBaseUrl) ? publicBaseUrl : `http://127.0.0.1:${used}${publicBaseUrl}`;
 }
 
 /** `x-internal` is true if the server is not for the public. */

@@ -4,7 +4,6 @@ import type { FastifyInstance } from 'fastify';
 import { Marked } from 'marked';
 import { type Config, siteOf } from '../../platform/config/config';
 import { serveStatic } from './static-content';
-import { baseUrlOf } from '../openapi/document';
 import { pageHeaders } from './pages';
 
 const FOLDER = join(__dirname, '..', '..', '..', 'docs');
@@ -42,7 +41,7 @@ const marked = new Marked({
 /** Serves the documents for clients as pages, and as texts for language models (llmstxt.org). */
 export function serveGuide(fastify: FastifyInstance, config: Config): void {
   const hasMcp = fastify.hasRoute({ method: 'POST', url: '/mcp' });
-  serveStatic(fastify, '/llms.txt', () => [MARKDOWN, linksOf(config, hasMcp)]);
+  serveStatic(fastify, '/llms.txt', () => [MARKDOWN, linksForAgents(config, hasMcp)]);
   const documents = Object.entries(PAGES).map(([file, path]) => {
     const text = readFileSync(join(FOLDER, file), 'utf8').replaceAll(/<!--.*?-->\n*/gs, '');
     return { path, text, title: /^# (.*)/.exec(text)?.[1] ?? file };
@@ -63,7 +62,15 @@ export function serveGuide(fastify: FastifyInstance, config: Config): void {
   }
 }
 
-function linksOf({ publicBaseUrl: base, docsEnabled }: Config, hasMcp: boolean): string {
+/** Completes a relative base URL by an address that reaches the listening service on its own machine. */
+function baseUrlOf({ publicBaseUrl, port }: Config, { server }: FastifyInstance): string {
+  const address = server.address();
+  // PORT=0 takes a free one.
+  const used = port || (typeof address === 'object' && address?.port);
+  return URL.canParse(publicBaseUrl) ? publicBaseUrl : `http://127.0.0.1:${used}${publicBaseUrl}`;
+}
+
+function linksForAgents({ publicBaseUrl: base, docsEnabled }: Config, hasMcp: boolean): string {
   const root = siteOf(base);
   const docs = `- [Swagger UI](${root}/docs): the same for people, with a form for each operation\n`;
   const mcp = `- [Model Context Protocol](${root}/mcp): Streamable HTTP; one tool for each operation that the key may use\n`;
