@@ -48,7 +48,6 @@ export async function createDemoKey(
   return issued?.key;
 }
 
-/** Lists the addresses and the location of the database. */
 function addressLines({ app, url, database, config }: StartedService): string[] {
   const hasAgents = app.getHttpAdapter().getInstance().hasRoute({ method: 'POST', url: '/mcp' });
   const place = database.directory === undefined ? 'DATABASE_URL' : `embedded, data in ${database.directory}`;

@@ -101,7 +101,6 @@ function linkLibraries(native: string, directory: string): Readonly<Record<strin
   }
 }
 
-/** Runs a program until it ends. */
 export async function run(file: string, args: readonly string[], context: Programs['context'], input = '') {
   const running = promisify(execFile)(file, args, context);
   // A program may end before it has read its input. Its exit status shows the failure.

@@ -114,7 +114,6 @@ export function migrationStates(config: SchemaConfig): Promise<MigrationState[]>
   );
 }
 
-/** Lists the tables, indexes and sequences of a database. */
 export async function relationsOf(config: DatabaseConfig): Promise<string[]> {
   const rows: { relname: string }[] = await inMigrationTransaction(config, (runner) =>
     runner.query(
