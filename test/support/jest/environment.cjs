@@ -7,9 +7,6 @@ const v8 = require('node:v8');
 const vm = require('node:vm');
 const { TestEnvironment } = require('jest-environment-node');
 
-// Most code of the specs runs too briefly to earn back its optimization. The V8 of later lines of Node.js lacks this option.
-if (process.versions.node.startsWith('20.')) v8.setFlagsFromString('--interrupt-budget=4000000');
-
 // The server's user reads files that specs create, also if the umask of this machine is 077.
 process.umask(0o022);
 
