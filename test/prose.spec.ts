@@ -1,5 +1,5 @@
 import { filesOf, read } from './docs/documents';
-import { problemsOf } from './prose/check-prose';
+import { problemsOf } from './prose/rules';
 import { type Paragraph, proseOfComments, proseOfMarkdown, titlesOf } from './prose/texts';
 
 /** docs/style.md quotes what it rules out; the rules do too. */

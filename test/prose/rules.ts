@@ -1,13 +1,15 @@
+import type { Paragraph } from './texts';
+
 /** A word or phrase that docs/style.md rules out, and the plain one. */
-export interface Rule {
+interface Rule {
   readonly pattern: RegExp;
   readonly instead: string;
 }
 
 /** The longest sentence, in words. */
-export const MAX_WORDS = 30;
+const MAX_WORDS = 30;
 
-export const RULES: readonly Rule[] = [
+const RULES: readonly Rule[] = [
   rule('who|whoever|whom', 'the client, the service, the request, …; if, that'),
   rule('nobody|somebody|anybody|everybody', 'no client, another process, any client, every client'),
   rule('whatever', 'any, all'),
@@ -31,8 +33,27 @@ export const RULES: readonly Rule[] = [
 ];
 
 /** A sentence that begins with it hides its subject; a question does not. */
-export const BEGINNING = rule('(?<=^)what(?= .*[^?]$)', 'begin with the subject');
+const BEGINNING = rule('(?<=^)what(?= .*[^?]$)', 'begin with the subject');
 
 function rule(words: string, instead: string): Rule {
   return { pattern: new RegExp(`(?<![\\w-])(?:${words})(?![\\w-])`, 'gi'), instead };
+}
+
+/** @returns what docs/style.md rules out, each as `line: …` */
+export function problemsOf({ line, text }: Paragraph): string[] {
+  const sentences = text.split(/(?<=[.!?])\s+(?=\S)|\s\|\s/).map((sentence) => sentence.trim());
+  const words = RULES.flatMap((each) => matches(text, each));
+  const beginnings = sentences.flatMap((sentence) =>
+    sentence.split(/\s+/).length > 4 ? matches(sentence, BEGINNING) : [],
+  );
+  const long = text
+    .split(/(?<=[.!?:;])\s+(?=\S)|\s\|\s/)
+    .map((sentence) => sentence.split(/\s+/).filter((word) => /\w/.test(word)).length)
+    .filter((count) => count > MAX_WORDS)
+    .map((count) => `a sentence of ${count} words (at most ${MAX_WORDS})`);
+  return [...words, ...beginnings, ...long].map((problem) => `${line}: ${problem}`);
+}
+
+function matches(text: string, { pattern, instead }: Rule): string[] {
+  return [...text.matchAll(pattern)].map(([found]) => `"${found}" (${instead})`);
 }
