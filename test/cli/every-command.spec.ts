@@ -64,6 +64,7 @@ const PROGRAM = `
     }
     Object.assign(process, { exit });
     Object.assign(stderr, { write });
+    // On the database of the last command.
     await require('./src').startAnimalStore();
     const { status } = await fetch('http://127.0.0.1:' + process.env.PORT + '/readyz');
     stderr.write('/readyz is ' + status);
