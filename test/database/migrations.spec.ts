@@ -76,6 +76,22 @@ describe('migrations', () => {
   });
 });
 
+describe('a database of an earlier build', () => {
+  const INDEX = `SELECT pg_get_indexdef('pets_words'::regclass) AS definition`;
+  const earlier = (words: string) =>
+    `DROP INDEX pets_words; CREATE INDEX pets_words ON pets USING gin (array_to_tsvector(string_to_array(${words}, ' ')))`;
+
+  it.each([
+    ['2.0.0', 'pet_words(name)', `name ~ 'PlainPetWords|PetWordBlocks'`],
+    ['29 November', 'lower(name)', `name ~ 'PetWordBlocks'`],
+  ])('of %s gets the index that a search needs', async (_, words, missing) => {
+    const wanted = await database.query(INDEX);
+    await database.query(`${earlier(words)}; DELETE FROM migrations WHERE ${missing}`);
+    expect((await apply()).newer).toBeUndefined();
+    expect(await database.query(INDEX)).toEqual(wanted);
+  });
+});
+
 describe('the schema of a newer version', () => {
   const FUTURE = 'FromTheFuture9999999999999';
   const rejection = expect.stringMatching(`^The database was migrated by a newer .+ [(]${FUTURE}[)]`);
