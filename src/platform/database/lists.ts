@@ -117,9 +117,16 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
   /**
    * Reads the page that a query asks for.
    *
-   * @param shared lets concurrent requests for one page share a query
    * @throws ApiError `invalid_cursor`
    */
+  list(sql: Sql, query: PageQuery, given?: GivenValues): Promise<Page<Row>>;
+  /** @param shared lets concurrent requests for one page share a query @internal */
+  list(
+    sql: Sql,
+    query: PageQuery,
+    given: GivenValues | undefined,
+    shared: CoalescedRead<Page<Row>>,
+  ): Promise<Page<Row>>;
   list(
     sql: Sql,
     query: PageQuery,
