@@ -62,9 +62,9 @@ export class OutputCommand extends Command {
 export function watchOutput(): void {
   const { stdout, stderr } = process;
   if (stdout.listenerCount('error') > 0) return;
-  // An error of standard error cannot be reported anywhere.
-  stderr.on('error', () => undefined);
-  stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // An error of standard error cannot be reported anywhere. One of standard output is reported once: each write has one.
+  for (const stream of [stdout, stderr]) stream.on('error', () => undefined);
+  stdout.once('error', (error: NodeJS.ErrnoException) => {
     const hasReader = error.code !== 'EPIPE';
     if (hasReader) stderr.write(`${outputError(error).message}\n`);
     if (!process.emit('SIGINT', 'SIGINT')) process.exit(hasReader ? 1 : 0);
