@@ -77,18 +77,18 @@ describe('migrations', () => {
 });
 
 describe('a database of an earlier build', () => {
-  const INDEX = `SELECT pg_get_indexdef('pets_words'::regclass) AS definition`;
+  const INDEXES = `SELECT pg_get_indexdef(indexrelid) AS definition FROM pg_index WHERE indrelid = 'pets'::regclass ORDER BY 1`;
   const earlier = (words: string) =>
-    `DROP INDEX pets_words; CREATE INDEX pets_words ON pets USING gin (array_to_tsvector(string_to_array(${words}, ' ')))`;
+    `DROP INDEX pets_word_blocks; CREATE INDEX pets_words ON pets USING gin (array_to_tsvector(string_to_array(${words}, ' ')))`;
 
   it.each([
     ['2.0.0', 'pet_words(name)', `name ~ 'PlainPetWords|PetWordBlocks'`],
     ['29 November', 'lower(name)', `name ~ 'PetWordBlocks'`],
   ])('of %s gets the index that a search needs', async (_, words, missing) => {
-    const wanted = await database.query(INDEX);
+    const wanted = await database.query(INDEXES);
     await database.query(`${earlier(words)}; DELETE FROM migrations WHERE ${missing}`);
     expect((await apply()).newer).toBeUndefined();
-    expect(await database.query(INDEX)).toEqual(wanted);
+    expect(await database.query(INDEXES)).toEqual(wanted);
   });
 });
 

@@ -101,12 +101,13 @@ export class PlainPetWords1795219200061 extends SqlMigration {
  * are found without reading all that match.
  */
 export class PetWordBlocks1795219200071 extends SqlMigration {
+  // DROP INDEX stops reads until the transaction ends.
   override readonly upSql = `
-    DROP INDEX pets_words;
-    CREATE INDEX pets_words ON pets USING gin (array_to_tsvector(string_to_array(
+    CREATE INDEX pets_word_blocks ON pets USING gin (array_to_tsvector(string_to_array(
       CASE WHEN name COLLATE "C" ~ '^[A-Za-z0-9]+( [A-Za-z0-9]+)*$' THEN lower(name COLLATE "C") ELSE pet_words(name) END, ' ')
-      || ('#' || (id >> 14)::text)))`;
-  override readonly downSql = `DROP INDEX pets_words; ${INDEX}`;
+      || ('#' || (id >> 14)::text)));
+    DROP INDEX pets_words`;
+  override readonly downSql = `${INDEX}; DROP INDEX pets_word_blocks`;
 }
 
 export const petsMigrations = [
