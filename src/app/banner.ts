@@ -70,9 +70,9 @@ function demoKeyLines(url: string, key: string): string[] {
     'API key of the account demo (plan business), shown only once:',
     `  ${key}`,
     '',
-    'Add an animal, then list the animals:',
+    'Add an animal, list the animals, get one, and list the orders:',
     `${curl} -H 'Content-Type: application/json' -d '{"name":"Rex","categoryId":3}' '${url}/v1/pets'`,
-    `${curl} '${url}/v1/pets'`,
+    ...['pets', 'pets/1', 'store/orders'].map((path) => `${curl} '${url}/v1/${path}'`),
   ];
 }
 
