@@ -63,9 +63,9 @@ describe('the events of changes', () => {
       INSERT INTO pets (name, category_id, status) SELECT 'b', id, 'sold' FROM one`);
     await app.database.query(`
       MERGE INTO pets USING (VALUES ('a'), ('c')) AS given (name) ON pets.name = given.name
-      WHEN MATCHED THEN UPDATE SET category_id = 2
+      WHEN MATCHED THEN UPDATE SET category_id = -2
       WHEN NOT MATCHED THEN INSERT (name, category_id, status) VALUES (given.name, 1, 'sold')`);
-    await app.database.query('UPDATE pets SET category_id = 2');
+    await app.database.query('UPDATE pets SET category_id = -2');
     await app.database.truncate('pets');
     const names = new Map<string, string[]>();
     for (const { type, data } of await read())
