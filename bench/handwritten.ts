@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { types } from 'pg';
 import { destination } from 'pino';
-import { hashOfSecret } from '../src/accounts/secret';
+import { hashOfSecret } from '../src/auth/keys/secret';
 import { COLUMNS, openPipelined, openPool } from './handwritten-database';
 
 interface Account {

@@ -1,4 +1,4 @@
-import { encodeCursor } from '../src/platform/paging/page';
+import { encodeCursor } from '../src/api/lists/page';
 
 /** One request of a load. */
 export interface BenchRequest {

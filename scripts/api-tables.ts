@@ -1,8 +1,8 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { createStore } from '../src/app/store';
-import { findOperation } from '../src/platform/api-docs/operation.decorator';
-import { ANY_KEY, type RequiredScope } from '../src/platform/routes/route-facts';
-import { codesOf, operationsOf } from '../src/server/openapi/responses';
+import { findOperation } from '../src/api/operation/operation.decorator';
+import { ANY_KEY, type RequiredScope } from '../src/api/routes/route-facts';
+import { codesOf, operationsOf } from '../src/api/openapi/responses';
 
 type Row = readonly string[];
 

@@ -3,10 +3,10 @@ import { NestFactory } from '@nestjs/core';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import { AppModule, VERSIONING } from '../src/app/app.module';
 import { createStore } from '../src/app/store';
-import { readConfig } from '../src/platform/config/config';
-import { SystemClock } from '../src/platform/runtime/clock';
-import { planTable } from '../src/accounts';
-import { createDocument, jsonText } from '../src/server/openapi/document';
+import { readConfig } from '../src/config/config';
+import { SystemClock } from '../src/time/clock';
+import { planTable } from '../src/auth';
+import { createDocument, jsonText } from '../src/api/openapi/document';
 
 /** Creates the document of the current code under the default settings, without a database. */
 export async function currentDocument(): Promise<string> {

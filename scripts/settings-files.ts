@@ -1,5 +1,5 @@
 import { createStore } from '../src/app/store';
-import { type Setting, settings } from '../src/platform/config/settings';
+import { type Setting, settings } from '../src/config/settings';
 
 const COMMENT_WIDTH = 118;
 
@@ -7,12 +7,12 @@ const ENV_INTRODUCTION = [
   'Copy this file (`install -m 600 .env.example .env`) and change what you need.',
   'The service and the command line read `.env` in the working directory. Variables that are set already win over it.',
   'Only its owner may write `.env`: it can name programs to run. An empty value means the default.',
-  'This file is generated from src/platform/config/settings.ts by `npm run -s settings`.',
+  'This file is generated from src/config/settings.ts by `npm run -s settings`.',
 ];
 
 const PAGE_INTRODUCTION = `# Settings
 
-<!-- Generated from src/platform/config/settings.ts by \`npm run -s settings\`. -->
+<!-- Generated from src/config/settings.ts by \`npm run -s settings\`. -->
 
 Set environment variables, or copy [.env.example](../.env.example) to \`.env\` in the working directory; variables that are set already win over it. The service and the command line read them at the start. An empty value means the default.
 

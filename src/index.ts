@@ -4,13 +4,13 @@ export { createAnimalStore } from './app/build';
 export { startAnimalStore } from './app/start';
 export { runAnimalStoreCommand } from './cli/program';
 
-export { defineScopes, type Extension, StoreExtension } from './platform/extension/extension';
-export { ApiError, type DefinedErrors, defineErrors } from './platform/errors/api-error';
-export { CONFIG, type ConfigOf } from './platform/config/config';
-export * as parsers from './platform/config/parsers';
-export { UserError } from './platform/errors/user-error';
+export { defineScopes, type Extension, StoreExtension } from './api/extension/extension';
+export { ApiError, type DefinedErrors, defineErrors } from './api/errors/api-error';
+export { CONFIG, type ConfigOf } from './config/config';
+export * as parsers from './config/parsers';
+export { UserError } from './config/user-error';
 
-export { Operation } from './platform/api-docs/operation.decorator';
+export { Operation } from './api/operation/operation.decorator';
 export {
   Decimal,
   Flag,
@@ -22,19 +22,19 @@ export {
   SomeOf,
   Text,
   Timestamp,
-} from './platform/validation/fields';
-export { AtLeastOne } from './platform/validation/validation.pipe';
-export { Public } from './platform/routes/route-facts';
+} from './api/fields/fields';
+export { AtLeastOne } from './api/fields/validation.pipe';
+export { Public } from './api/routes/route-facts';
 export { CurrentPrincipal, type Principal, RequireScope } from './auth';
 
-export { PathId } from './platform/validation/int64';
-export { IfMatch, type Precondition } from './platform/entity-tags/entity-tag';
-export { Page, SortedPageQuery } from './platform/paging/page';
-export { Pages, pages } from './platform/database/lists';
-export { Idempotent, type Once } from './platform/idempotency/idempotent.decorator';
+export { PathId } from './api/fields/int64';
+export { IfMatch, type Precondition } from './api/entity-tags/entity-tag';
+export { Page, SortedPageQuery } from './api/lists/page';
+export { Pages, pages } from './api/lists/lists';
+export { Idempotent, type Once } from './api/idempotency/idempotent.decorator';
 
-export { Sql, type Statement } from './platform/database/sql';
-export { Clock } from './platform/runtime/clock';
+export { Sql, type Statement } from './database/sql';
+export { Clock } from './time/clock';
 
 export { Events } from './events';
 export { petErrors, PetEvents, PetHolds, PetsModule, PetsService } from './pets';

@@ -1,4 +1,4 @@
-import './platform/runtime/node-version';
+import './app/node-version';
 import { startAnimalStore } from './app/start';
 
 void startAnimalStore();

@@ -13,4 +13,4 @@ export {
   OWN_AUTHENTICATOR,
   revokedApiKey,
 } from './auth';
-export { AccountsModule, AccountsService, limitsOf, type Plan } from './accounts';
+export { AccountsModule, AccountsService, limitsOf, type Plan } from './auth';

@@ -4,8 +4,7 @@ import { join } from 'node:path';
 const SOURCE = join(__dirname, '..', 'src');
 const SQL = /\b(SELECT|INSERT INTO|UPDATE|DELETE FROM|LOCK TABLE)\b|createQueryBuilder/;
 /** Files that may have SQL. */
-const OF_DATABASE =
-  /\.repository\.ts$|\/migrations\/|^(?:platform\/database|cli\/backup|embedded-postgres)\//;
+const OF_DATABASE = /\.repository\.ts$|\/migrations\/|^(?:database|cli\/backup|embedded-postgres)\//;
 
 // `.oxlintrc.json` has the rules for imports.
 describe('the source', () => {

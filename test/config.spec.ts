@@ -3,10 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { settingsFiles } from '../scripts/settings-files';
-import { readConfig } from '../src/platform/config/config';
-import { settings } from '../src/platform/config/settings';
-import { MIN_SERVER_VERSION } from '../src/platform/database/migrate';
-import { UserError } from '../src/platform/errors/user-error';
+import { readConfig } from '../src/config/config';
+import { settings } from '../src/config/settings';
+import { MIN_SERVER_VERSION } from '../src/database/migrate';
+import { UserError } from '../src/config/user-error';
 
 const ROOT = join(__dirname, '..');
 
@@ -112,7 +112,7 @@ describe('settings', () => {
     writeFileSync(join(directory, '.env'), lines.join('\r\n'));
     const program = `
       require(${JSON.stringify(join(ROOT, 'test', 'support', 'typescript.cjs'))});
-      const { loadEnvFile } = require(${JSON.stringify(join(ROOT, 'src', 'platform', 'config', 'config'))});
+      const { loadEnvFile } = require(${JSON.stringify(join(ROOT, 'src', 'config', 'config'))});
       loadEnvFile();
       console.log(JSON.stringify([process.env.HOST, process.env.LOG_LEVEL, process.env.PORT]));`;
     const env = { PATH: process.env['PATH'], LOG_LEVEL: '', PORT: '2' };

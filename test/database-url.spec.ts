@@ -1,7 +1,7 @@
 import { RedisClient } from '@redis/client';
 import * as fc from 'fast-check';
 import { Client } from 'pg';
-import { readConfig } from '../src/platform/config/config';
+import { readConfig } from '../src/config/config';
 import { userMessage } from '../src/app/user-message';
 
 const EXAMPLE = { host: 'db', port: 5432, user: 'app', password: 'pw', database: '1' };

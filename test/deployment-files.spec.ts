@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { load, YAML11_SCHEMA } from 'js-yaml';
 import { createStore } from '../src/app/store';
-import { settings } from '../src/platform/config/settings';
+import { settings } from '../src/config/settings';
 import { isPublicAddress } from '../src/webhooks/public-addresses';
 import { V8_FLAGS, YOUNG_GENERATION as size } from '../src/app/v8-flags';
 

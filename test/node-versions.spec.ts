@@ -14,7 +14,7 @@ function check(version: string): { exit: number | undefined; message: string } {
   const write = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
   Object.defineProperty(process.versions, 'node', { value: version });
   try {
-    jest.isolateModules(() => require('../src/platform/runtime/node-version'));
+    jest.isolateModules(() => require('../src/app/node-version'));
     return { exit: exit.mock.calls[0]?.[0] as number | undefined, message: write.mock.calls.join('') };
   } finally {
     Object.defineProperty(process.versions, 'node', { value: node });

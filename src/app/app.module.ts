@@ -1,16 +1,16 @@
 import { type DynamicModule, Module, type VersioningOptions, VersioningType } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
-import { AccountsModule } from '../accounts';
+import { AccountsModule } from '../auth';
 import { AuthModule, BearerGuard, ScopeGuard } from '../auth';
-import type { Clock } from '../platform/runtime/clock';
-import type { DatabaseConfig } from '../platform/database/data-source';
-import { ErrorFilter } from '../server/http/error.filter';
-import { Connections } from '../server/http/connections';
-import { RouteMethods, UnroutedController } from '../server/http/route-methods';
-import { IdempotencyModule } from '../platform/idempotency/idempotent.decorator';
+import type { Clock } from '../time/clock';
+import type { DatabaseConfig } from '../database/data-source';
+import { ErrorFilter } from '../http/error.filter';
+import { Connections } from '../http/connections';
+import { RouteMethods, UnroutedController } from '../http/route-methods';
+import { IdempotencyModule } from '../api/idempotency/idempotent.decorator';
 import { RateLimitModule, ThrottleGuard } from '../rate-limit';
-import { PlatformModule } from '../platform/platform.module';
-import { ApiValidationPipe } from '../platform/validation/validation.pipe';
+import { CoreModule } from './core.module';
+import { ApiValidationPipe } from '../api/fields/validation.pipe';
 import { scopesOf, type Store } from './store';
 
 /** `isWorker`: the primary process has the port for metrics. */
@@ -35,7 +35,7 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        PlatformModule.forRoot(config, clock, scopesOf(store)),
+        CoreModule.forRoot(config, clock, scopesOf(store)),
         AccountsModule,
         AuthModule,
         RateLimitModule,

@@ -1,11 +1,11 @@
 import { sep } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { ApiKeysService, KEY_DAYS } from '../accounts';
-import type { StandardOutput } from '../server/logging/standard-output';
-import type { Config } from '../platform/config/config';
-import { ADMIN_SCOPE } from '../platform/extension/extension';
-import { Clock } from '../platform/runtime/clock';
-import { DAY_MS } from '../platform/runtime/time';
+import { ApiKeysService, KEY_DAYS } from '../auth';
+import type { StandardOutput } from '../http/standard-output';
+import type { Config } from '../config/config';
+import { ADMIN_SCOPE } from '../api/extension/extension';
+import { Clock } from '../time/clock';
+import { DAY_MS } from '../time/time';
 import type { StartedService } from './start';
 import { DEFAULT_SCOPES, type Store, version } from './store';
 

@@ -1,18 +1,18 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { prefixOf } from '../accounts';
+import { prefixOf } from '../auth';
 import { createApp } from './create-app';
-import { StandardOutput } from '../server/logging/standard-output';
+import { StandardOutput } from '../http/standard-output';
 import { writersOf } from './rights.repository';
 import { createStore, type Store } from './store';
-import { type Config, readConfig } from '../platform/config/config';
-import { migrate } from '../platform/database/migrate';
-import { type OpenDatabase, openDatabase } from '../platform/database/open-database';
-import { Sql } from '../platform/database/sql';
-import { PlatformModule } from '../platform/platform.module';
-import type { ExtensionModule } from '../platform/extension/extension';
-import { createLogger, type LogStream } from '../server/logging/logger';
-import type { Clock } from '../platform/runtime/clock';
-import type { Workers } from '../server/workers';
+import { type Config, readConfig } from '../config/config';
+import { migrate } from '../database/migrate';
+import { type OpenDatabase, openDatabase } from './open-database';
+import { Sql } from '../database/sql';
+import { CoreModule } from './core.module';
+import type { ExtensionModule } from '../api/extension/extension';
+import { createLogger, type LogStream } from '../http/logger';
+import type { Clock } from '../time/clock';
+import type { Workers } from './workers';
 
 export interface StoreOptions {
   readonly extensions?: readonly ExtensionModule[];
@@ -71,7 +71,7 @@ export async function buildService(
       );
     for (const notice of found) logger.warn(notice);
     app = await createApp(serviceConfig, logger, store, clock, workers);
-    app.get(PlatformModule).afterClose(() => database.close());
+    app.get(CoreModule).afterClose(() => database.close());
     // A "db revert" may have run before this instance registered itself as running.
     await migrated();
     for (const { names } of await writersOf(app.get(Sql, { strict: false })))

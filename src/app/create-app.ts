@@ -6,33 +6,31 @@ import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fa
 import { getDataSourceToken } from '@nestjs/typeorm';
 import type { FastifyServerFactoryHandler } from 'fastify';
 import { Registry } from 'prom-client';
-import type { RouteOptions } from 'fastify';
 import type { DataSource } from 'typeorm';
-import { planTable } from '../accounts';
+import { planTable } from '../auth';
 import { rejectFaults } from './faults.repository';
-import { Sql } from '../platform/database/sql';
-import { platformErrors } from '../platform/errors/platform.errors';
-import { UserError } from '../platform/errors/user-error';
-import { GUARDED } from '../platform/routes/route-facts';
-import type { Logger } from '../server/logging/logger';
-import { type Clock, SystemClock } from '../platform/runtime/clock';
+import { Sql } from '../database/sql';
+import { commonErrors } from '../api/errors/common.errors';
+import { requireDeclaration } from '../api/routes/route-facts';
+import type { Logger } from '../http/logger';
+import { type Clock, SystemClock } from '../time/clock';
 import { EventTypeRegistry } from '../events';
 import { PetHolds } from '../pets';
 import { RateLimitStore, ThrottleGuard } from '../rate-limit';
-import { guardFraming, rewriteTarget } from '../server/http/framing';
-import { Connections, MAX_HEAD_BYTES } from '../server/http/connections';
-import { JsonBodyGuard, leaveBodiesUnread } from '../server/http/json-body.guard';
-import { Metrics, serveMetrics } from '../server/metrics';
-import { createDocument } from '../server/openapi/document';
-import { serveGuide } from '../server/pages/guide';
-import { servePages } from '../server/pages/pages';
-import { addResponseSchemas } from '../server/openapi/schemas';
-import { ProtocolErrors } from '../server/http/protocol-errors';
-import { requestId, RequestLog } from '../server/logging/request-log';
-import { enableCors, installResponseHeaders } from '../server/http/response-headers';
-import { RouteMethods } from '../server/http/route-methods';
-import { StrictHandling } from '../server/http/strict-handling';
-import type { Workers } from '../server/workers';
+import { guardFraming, rewriteTarget } from '../http/framing';
+import { Connections, MAX_HEAD_BYTES } from '../http/connections';
+import { JsonBodyGuard, leaveBodiesUnread } from '../http/json-body.guard';
+import { Metrics, serveMetrics } from '../http/metrics';
+import { createDocument } from '../api/openapi/document';
+import { serveGuide } from '../http/pages/guide';
+import { servePages } from '../http/pages/pages';
+import { addResponseSchemas } from '../api/openapi/schemas';
+import { ProtocolErrors } from '../http/protocol-errors';
+import { requestId, RequestLog } from '../http/request-log';
+import { enableCors, installResponseHeaders } from '../http/response-headers';
+import { RouteMethods } from '../http/route-methods';
+import { StrictHandling } from '../http/strict-handling';
+import type { Workers } from './workers';
 import { AppModule, type ServiceConfig, VERSIONING } from './app.module';
 import type { Store } from './store';
 
@@ -116,40 +114,12 @@ async function assemble(
   addResponseSchemas(fastify, document);
   fastify.get('/livez', { config: { public: true } }, () => ({ status: 'ok' }));
   fastify.get('/readyz', { config: { public: true } }, async () => {
-    if (!(workers ?? fastify.server).listening) throw platformErrors.service_unavailable();
+    if (!(workers ?? fastify.server).listening) throw commonErrors.service_unavailable();
     await sql.ping(() => rejectFaults(sql));
     return { status: 'ok' };
   });
   servePages(fastify, config, document);
   serveGuide(fastify, config);
-}
-
-/**
- * Requires that a route is public, is for every key, or declares a scope. '*' is the route of @fastify/cors.
- *
- * @param declared the scopes of the extensions
- * @throws UserError
- */
-function requireDeclaration({ method, url, config = {} }: RouteOptions, declared: readonly string[]): void {
-  const { scopes = [], anyKey } = config;
-  if (config.public || url === '*') return;
-  // An empty list is a mistake: in the document it would be for every key. JavaScript may leave the scope out.
-  if (!scopes[0] && !anyKey) {
-    throw new UserError(
-      `${String(method)} ${url} declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.`,
-    );
-  }
-  if (!config[GUARDED]) {
-    throw new UserError(
-      `No guard protects ${String(method)} ${url}: make its handler a method of a controller.`,
-    );
-  }
-  const unknown = scopes.find((scope) => !declared.includes(scope));
-  if (unknown !== undefined) {
-    throw new UserError(
-      `${String(method)} ${url} requires the scope ${unknown}, which no extension declares: use one of ${declared.join(', ')}.`,
-    );
-  }
 }
 
 /** Passes Nest's own messages to our logger; messages of a normal start have the level debug. */

@@ -1,7 +1,7 @@
 import { satisfies } from 'semver';
-import { settings } from '../platform/config/settings';
-import { UserError } from '../platform/errors/user-error';
-import type { Extension } from '../platform/extension/extension';
+import { settings } from '../config/settings';
+import { UserError } from '../config/user-error';
+import type { Extension } from '../api/extension/extension';
 
 /** The parts of the service that belong to no extension. */
 const CORE: Extension = { name: 'Animal Store', settings };

@@ -1,6 +1,6 @@
 import { EVENT_TRIGGERS } from '../events';
-import { RESET_REPLICA, unfired } from '../platform/database/database-errors';
-import type { Sql } from '../platform/database/sql';
+import { RESET_REPLICA, unfired } from '../database/database-errors';
+import type { Sql } from '../database/sql';
 
 /** The tables of the store. Those of an extension are its own matter. */
 const TABLES = `accounts api_keys audit_entries deployment event_log events extension_migrations external_key_bans

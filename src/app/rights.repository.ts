@@ -1,4 +1,4 @@
-import type { Sql } from '../platform/database/sql';
+import type { Sql } from '../database/sql';
 
 /**
  * Names the roles that may change tables of the store, each with one of them. Owners, their members, superusers and

@@ -4,15 +4,15 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { printBanner } from './banner';
 import { buildService, type BuiltService, type StoreOptions } from './build';
 import { createApp } from './create-app';
-import { StandardOutput } from '../server/logging/standard-output';
+import { StandardOutput } from '../http/standard-output';
 import { createStore, type Store } from './store';
 import { userMessage } from './user-message';
-import { type Config, loadEnvFile, readConfig, takeWorkerMark } from '../platform/config/config';
-import { listenError, UserError } from '../platform/errors/user-error';
+import { type Config, loadEnvFile, readConfig, takeWorkerMark } from '../config/config';
+import { listenError, UserError } from '../config/user-error';
 import { V8_FLAGS } from './v8-flags';
-import { createLogger, type LogStream } from '../server/logging/logger';
-import { exitOnStopSignal, onStopSignal, stopGracefully } from '../server/graceful-stop';
-import { type WorkerMessage, Workers } from '../server/workers';
+import { createLogger, type LogStream } from '../http/logger';
+import { exitOnStopSignal, onStopSignal, stopGracefully } from './graceful-stop';
+import { type WorkerMessage, Workers } from './workers';
 
 export interface StartedService extends BuiltService {
   readonly url: string;

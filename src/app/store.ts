@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config, Settings } from '../platform/config/config';
-import { coreMigrations } from '../platform/database/migrations/platform.migrations';
-import { type SchemaMigration, timestampOf } from '../platform/database/migrate';
-import type { DefinedError } from '../platform/errors/api-error';
+import type { Config, Settings } from '../config/config';
+import { coreMigrations } from '../database/migrations/core.migrations';
+import { type SchemaMigration, timestampOf } from '../database/migrate';
+import type { DefinedError } from '../api/errors/api-error';
 import {
   type DefinedScope,
   type EventTypes,
@@ -12,11 +12,11 @@ import {
   extensionOf,
   type MigrationClass,
   type Modules,
-} from '../platform/extension/extension';
-import { StoreScopes } from '../platform/platform.module';
-import { AdministrationModule } from '../administration';
+  StoreScopes,
+} from '../api/extension/extension';
+import { AdministrationModule } from '../auth';
 import { eventScopes, EventsModule } from '../events';
-import { KeyModule } from '../key';
+import { KeyModule } from '../auth';
 import { mcpExtension } from '../mcp';
 import { petScopes, PetsModule } from '../pets';
 import { orderScopes, StoreOrdersModule } from '../store-orders';
@@ -63,7 +63,7 @@ export interface Store {
   readonly scopes: readonly DefinedScope[];
   readonly tags: Readonly<Record<string, string>>;
   readonly events: EventTypes;
-  /** The codes of every operation besides the platform's. */
+  /** The codes of every operation besides the common ones. */
   readonly errors: readonly DefinedError[];
   readonly settings: Settings;
 }

@@ -1,7 +1,7 @@
 import { types } from 'node:util';
-import { isDatabaseUnavailable, POOLER_FAULT } from '../platform/database/database-errors';
-import { ApiError } from '../platform/errors/api-error';
-import { codeOf, UserError } from '../platform/errors/user-error';
+import { isDatabaseUnavailable, POOLER_FAULT } from '../database/database-errors';
+import { ApiError } from '../api/errors/api-error';
+import { codeOf, UserError } from '../config/user-error';
 
 /** A prepared statement is missing or exists twice: a transaction pooler has switched the session. */
 const UNPOOLED =

@@ -1,9 +1,9 @@
 import { Module } from '@nestjs/common';
-import { Authenticator, CheckedAuthenticator, OWN_AUTHENTICATOR } from './authenticator';
-import { BearerGuard } from './bearer.guard';
-import { KeyAuthenticator } from './key-authenticator';
-import { KnownKeysRepository } from './known-keys.repository';
-import { ScopeGuard } from './scope.guard';
+import { Authenticator, CheckedAuthenticator, OWN_AUTHENTICATOR } from './guards/authenticator';
+import { BearerGuard } from './guards/bearer.guard';
+import { KeyAuthenticator } from './guards/key-authenticator';
+import { KnownKeysRepository } from './guards/known-keys.repository';
+import { ScopeGuard } from './guards/scope.guard';
 
 @Module({
   providers: [

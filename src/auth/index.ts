@@ -1,8 +1,24 @@
-export { expiredApiKey, insufficientScope, invalidApiKey, missingApiKey, revokedApiKey } from './auth.errors';
+export { accountErrors } from './accounts/accounts.errors';
+export { nameOfEnabled } from './accounts/accounts.repository';
+export { AccountsService, type Maker } from './accounts/accounts.service';
+export * from './accounts/plans';
+export * from './accounts/short-text';
+export { AccountsModule } from './accounts.module';
+export { AdministrationModule } from './operations/administration.module';
 export { AuthModule } from './auth.module';
-export { Authenticator, type Identity, OWN_AUTHENTICATOR } from './authenticator';
-export { BearerGuard, CurrentPrincipal, isAllowedAddress } from './bearer.guard';
-export { bearerToken, KeyAuthenticator } from './key-authenticator';
-export { blockListOf } from './known-keys.repository';
-export type { Principal } from '../platform/routes/request-context';
-export { RequireScope, RequireScopeFor, ScopeGuard } from './scope.guard';
+export {
+  expiredApiKey,
+  insufficientScope,
+  invalidApiKey,
+  missingApiKey,
+  revokedApiKey,
+} from './guards/auth.errors';
+export { Authenticator, type Identity, OWN_AUTHENTICATOR } from './guards/authenticator';
+export { BearerGuard, CurrentPrincipal } from './guards/bearer.guard';
+export { bearerToken, KeyAuthenticator } from './guards/key-authenticator';
+export { RequireScope, RequireScopeFor, ScopeGuard } from './guards/scope.guard';
+export type { KeyFilter } from './keys/api-keys.repository';
+export * from './keys/api-keys.service';
+export { KeyModule } from './operations/key.module';
+export { prefixOf } from './keys/secret';
+export type { Principal } from '../api/routes/request-context';

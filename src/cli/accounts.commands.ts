@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { AccountsService, limitsOf, type Plan } from '../accounts';
+import { AccountsService, limitsOf, type Plan } from '../auth';
 import { planChoice, planOptions } from './arguments';
 import type { CommandContext } from './context';
 import { listOf, type OutputCommand } from './output';

@@ -9,11 +9,11 @@ import {
   MAX_REQUESTS,
   PLANS,
   SHORT_TEXT_RULE,
-} from '../accounts';
-import type { Plan, PlanChoice } from '../accounts';
-import { isCidr } from '../platform/config/parsers';
-import { DAY_MS, durationMs } from '../platform/runtime/time';
-import { isCalendarDate } from '../platform/validation/fields';
+} from '../auth';
+import type { Plan, PlanChoice } from '../auth';
+import { isCidr } from '../config/parsers';
+import { DAY_MS, durationMs } from '../time/time';
+import { isCalendarDate } from '../api/fields/fields';
 
 const MAX_DAYS = 36_500;
 const MAX_MS = MAX_DAYS * DAY_MS;

@@ -1,14 +1,14 @@
 import type { Type } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
-import { SystemClock } from '../platform/runtime/clock';
-import { type Config, readConfig } from '../platform/config/config';
-import { START_WAIT_MS } from '../platform/database/data-source';
-import { migrate, migrationStates, type SchemaConfig } from '../platform/database/migrate';
-import { openDatabase } from '../platform/database/open-database';
-import { encodeCursor, MAX_ITEMS, type Page, SortedPageQuery } from '../platform/paging/page';
-import { PlatformModule } from '../platform/platform.module';
+import { SystemClock } from '../time/clock';
+import { type Config, readConfig } from '../config/config';
+import { START_WAIT_MS } from '../database/data-source';
+import { migrate, migrationStates, type SchemaConfig } from '../database/migrate';
+import { openDatabase } from '../app/open-database';
+import { encodeCursor, MAX_ITEMS, type Page, SortedPageQuery } from '../api/lists/page';
+import { CoreModule } from '../app/core.module';
 import { scopesOf, type Store } from '../app/store';
-import { UserError } from '../platform/errors/user-error';
+import { UserError } from '../config/user-error';
 import { UsageModule } from '../usage';
 
 /** The settings of a command, and the data folder of its server; undefined for the server of DATABASE_URL. */
@@ -52,10 +52,10 @@ export class CommandContext {
   /** Runs `work` with a service of accounts, keys or usage on an up-to-date schema, without HTTP. */
   withService<S, T>(type: Type<S>, work: (service: S) => Promise<T>): Promise<T> {
     return this.withSchema(async (config) => {
-      const platform = PlatformModule.forRoot(config, new SystemClock(), scopesOf(this.store));
+      const core = CoreModule.forRoot(config, new SystemClock(), scopesOf(this.store));
       const services = await NestFactory.createApplicationContext(
         // Imports the module of accounts and keys.
-        { module: UsageModule, imports: [platform] },
+        { module: UsageModule, imports: [core] },
         { logger: false, abortOnError: false },
       );
       try {

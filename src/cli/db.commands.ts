@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { backupDatabase } from './backup/backup-database';
 import { restoreDatabase } from './backup/restore-database';
-import { migrate, migrationStates, revert } from '../platform/database/migrate';
+import { migrate, migrationStates, revert } from '../database/migrate';
 import type { CommandContext } from './context';
 import { listOf, type OutputCommand } from './output';
 import { withProgressBar } from './progress-bar';

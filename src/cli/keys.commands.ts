@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { ApiKeysService, GRACE_HOURS, KEY_DAYS, type KeyFilter } from '../accounts';
+import { ApiKeysService, GRACE_HOURS, KEY_DAYS, type KeyFilter } from '../auth';
 import { DEFAULT_SCOPES } from '../app/store';
 import {
   accountName,

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import '../platform/runtime/node-version';
+import '../app/node-version';
 import { runAnimalStoreCommand } from './program';
 
 const [, , ...args] = process.argv;

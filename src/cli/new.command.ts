@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { version } from '../app/store';
-import { UserError } from '../platform/errors/user-error';
+import { UserError } from '../config/user-error';
 import { partName } from './arguments';
 import type { OutputCommand } from './output';
 

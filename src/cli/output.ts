@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import type { Writable } from 'node:stream';
 import { Command, Help, type Option } from 'commander';
 import { stringify } from 'lossless-json';
-import { outputError, UserError } from '../platform/errors/user-error';
+import { outputError, UserError } from '../config/user-error';
 
 type Cell = string | number | Date | null;
 

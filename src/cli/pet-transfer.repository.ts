@@ -2,11 +2,11 @@ import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { NEW_PET_COLUMNS, PET_COLUMNS } from '../pets';
-import { recordAudit } from '../platform/database/audit';
+import { recordAudit } from '../database/audit';
 import { progressOf } from './backup/backup-database';
-import { openConnection } from '../platform/database/data-source';
-import { WITHOUT_TIMEOUTS } from '../platform/database/migrate';
-import { UserError } from '../platform/errors/user-error';
+import { openConnection } from '../database/data-source';
+import { WITHOUT_TIMEOUTS } from '../database/migrate';
+import { UserError } from '../config/user-error';
 import type { PetFile, PetFormat } from './pet-file';
 
 const EXPORT: Readonly<Record<PetFormat, (pets: string) => string>> = {

@@ -1,5 +1,5 @@
 import { CommanderError } from 'commander';
-import { loadEnvFile } from '../platform/config/config';
+import { loadEnvFile } from '../config/config';
 import type { StoreOptions } from '../app/build';
 import { startAnimalStore } from '../app/start';
 import { createStore, version } from '../app/store';

@@ -1,4 +1,4 @@
-import { WITHOUT_EVENTS } from '../platform/database/migrate';
+import { WITHOUT_EVENTS } from '../database/migrate';
 import { inOwnTransaction } from './pet-transfer.repository';
 
 const NAMES =

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { dateOf } from '../platform/runtime/time';
+import { dateOf } from '../time/time';
 import { type UsageQuery, UsageService } from '../usage';
 import { day } from './arguments';
 import type { CommandContext } from './context';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { UserError } from '../platform/errors/user-error';
+import { UserError } from '../config/user-error';
 import type { PlacedOptions } from './embedded-server';
 import { type Programs, reasonOf, run, type ServerUser } from './programs';
 

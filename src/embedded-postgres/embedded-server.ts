@@ -5,7 +5,7 @@ import { readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UserError } from '../platform/errors/user-error';
+import { UserError } from '../config/user-error';
 import { APP_ROLE, clusterOf, createCluster, prepareFolder } from './data-folder';
 import {
   chooseServerUser,

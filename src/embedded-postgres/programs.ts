@@ -4,7 +4,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync } from 'node:fs';
 import { readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { UserError } from '../platform/errors/user-error';
+import { UserError } from '../config/user-error';
 import type { PlacedOptions } from './embedded-server';
 
 export interface ServerUser {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { insufficientScope, type Principal } from '../auth';
 import { petEvents } from '../pets';
-import type { EventTypes } from '../platform/extension/extension';
+import type { EventTypes } from '../api/extension/extension';
 import { orderEvents } from '../store-orders';
 
 /** The types of the store's own events. */

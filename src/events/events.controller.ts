@@ -1,7 +1,7 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { CurrentPrincipal, type Principal } from '../auth';
-import { Operation } from '../platform/api-docs/operation.decorator';
-import { defineScopes } from '../platform/extension/extension';
+import { Operation } from '../api/operation/operation.decorator';
+import { defineScopes } from '../api/extension/extension';
 import { Event, ListEventsQuery } from './events.dto';
 import { eventErrors } from './events.errors';
 import { EventsService } from './events.service';

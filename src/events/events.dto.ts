@@ -1,7 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { PageQuery } from '../platform/paging/page';
-import { type Choice, Int64, OneOf, SomeOf, Timestamp } from '../platform/validation/fields';
-import { QuickDto } from '../platform/validation/validation.pipe';
+import { PageQuery } from '../api/lists/page';
+import { type Choice, Int64, OneOf, SomeOf, Timestamp } from '../api/fields/fields';
+import { QuickDto } from '../api/fields/validation.pipe';
 import { KNOWN_TYPES } from './event-type-registry';
 
 export const EVENT_TYPE: Choice = {

@@ -1,4 +1,4 @@
-import { defineErrors } from '../platform/errors/api-error';
+import { defineErrors } from '../api/errors/api-error';
 
 export const eventErrors = defineErrors({
   cursor_expired: {

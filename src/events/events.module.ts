@@ -1,6 +1,6 @@
 import { Global } from '@nestjs/common';
-import { AccountsModule } from '../accounts';
-import { StoreExtension } from '../platform/extension/extension';
+import { AccountsModule } from '../auth';
+import { StoreExtension } from '../api/extension/extension';
 import { EventTypeRegistry } from './event-type-registry';
 import { EventsController, eventScopes } from './events.controller';
 import { EventsRepository } from './events.repository';

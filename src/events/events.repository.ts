@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { petEvents } from '../pets';
-import { Sql, type Statement } from '../platform/database/sql';
-import { MAX_ITEMS } from '../platform/paging/page';
+import { Sql, type Statement } from '../database/sql';
+import { MAX_ITEMS } from '../api/lists/page';
 import { EVENT_TYPES, EventTypeRegistry, type TypeFilter } from './event-type-registry';
 
 export interface StoredEvent {

@@ -2,9 +2,9 @@ import { Body, Controller, ForbiddenException, Inject, Post, Req, VERSION_NEUTRA
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { RequireScope } from '../auth';
-import { ANY_KEY } from '../platform/routes/route-facts';
-import { CONFIG, type Config } from '../platform/config/config';
-import { validationFailed } from '../platform/errors/platform.errors';
+import { ANY_KEY } from '../api/routes/route-facts';
+import { CONFIG, type Config } from '../config/config';
+import { validationFailed } from '../api/errors/common.errors';
 import { McpService } from './mcp.service';
 
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);

@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import * as parsers from '../platform/config/parsers';
-import type { Extension } from '../platform/extension/extension';
+import * as parsers from '../config/parsers';
+import type { Extension } from '../api/extension/extension';
 import { McpController } from './mcp.controller';
 import { McpService } from './mcp.service';
 

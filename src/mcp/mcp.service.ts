@@ -4,9 +4,9 @@ import type { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { CallToolResult, Server } from '@modelcontextprotocol/server';
 import type { FastifyRequest } from 'fastify';
 import type { InjectOptions, Response as Injected } from 'light-my-request';
-import { ApiError } from '../platform/errors/api-error';
-import { COUNTED } from '../platform/routes/request-context';
-import { isObject } from '../platform/validation/validation.pipe';
+import { ApiError } from '../api/errors/api-error';
+import { COUNTED } from '../api/routes/request-context';
+import { isObject } from '../api/fields/validation.pipe';
 import { apiCallOf, type Arguments, failure, toolResult } from './tools/api-call';
 import { type ApiDocument, type Tool, toolsOf } from './tools/tool';
 

@@ -1,6 +1,6 @@
 import { Controller, Get, Query } from '@nestjs/common';
-import { Operation } from '../platform/api-docs/operation.decorator';
-import { PageQuery } from '../platform/paging/page';
+import { Operation } from '../api/operation/operation.decorator';
+import { PageQuery } from '../api/lists/page';
 import { PetCountsService } from './pet-counts.service';
 import { Category, Inventory, InventoryQuery } from './pets.dto';
 import { petScopes } from './pets.scopes';

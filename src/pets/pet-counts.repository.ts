@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Sql } from '../platform/database/sql';
+import { Sql } from '../database/sql';
 import { PET_STATUSES } from './pet-status';
 import type { Category, Inventory } from './pets.dto';
 

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { CoalescedRead } from '../platform/database/coalesced-read';
-import { waitTimeout } from '../platform/database/database-errors';
-import { Sql } from '../platform/database/sql';
-import { Page, type PageQuery, pageRequestOf } from '../platform/paging/page';
-import { Semaphore } from '../platform/runtime/semaphore';
+import { CoalescedRead } from '../database/coalesced-read';
+import { waitTimeout } from '../database/database-errors';
+import { Sql } from '../database/sql';
+import { Page, type PageQuery, pageRequestOf } from '../api/lists/page';
+import { Semaphore } from '../database/semaphore';
 import { PetCountsRepository } from './pet-counts.repository';
 import type { Category, Inventory } from './pets.dto';
 

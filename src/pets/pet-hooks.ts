@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { type ChangeListener, ChangeListeners } from '../platform/database/change-listeners';
-import type { ApiError, DefinedError } from '../platform/errors/api-error';
+import { type ChangeListener, ChangeListeners } from '../database/change-listeners';
+import type { ApiError, DefinedError } from '../api/errors/api-error';
 import type { Pet } from './pets.dto';
 
 export interface PetChange {

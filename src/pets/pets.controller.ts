@@ -1,8 +1,8 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
-import { Operation } from '../platform/api-docs/operation.decorator';
-import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
-import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
-import { parseInt64, PathId } from '../platform/validation/int64';
+import { Operation } from '../api/operation/operation.decorator';
+import { IfMatch, type Precondition } from '../api/entity-tags/entity-tag';
+import { Idempotent, type Once } from '../api/idempotency/idempotent.decorator';
+import { parseInt64, PathId } from '../api/fields/int64';
 import { ListPetsQuery, NewPet, NewPets, Pet, PetUpdate } from './pets.dto';
 import { petErrors } from './pets.errors';
 import { petScopes } from './pets.scopes';

@@ -1,16 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
-import {
-  type Choice,
-  Int64,
-  Int64List,
-  Integer,
-  ListOf,
-  OneOf,
-  SomeOf,
-  Text,
-} from '../platform/validation/fields';
-import { AtLeastOne, BodyExample, QuickDto } from '../platform/validation/validation.pipe';
-import { SortedPageQuery } from '../platform/paging/page';
+import { type Choice, Int64, Int64List, Integer, ListOf, OneOf, SomeOf, Text } from '../api/fields/fields';
+import { AtLeastOne, BodyExample, QuickDto } from '../api/fields/validation.pipe';
+import { SortedPageQuery } from '../api/lists/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 
 const MAX_IDS = 100;

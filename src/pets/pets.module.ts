@@ -1,5 +1,5 @@
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { type EventTypes, StoreExtension } from '../platform/extension/extension';
+import { type EventTypes, StoreExtension } from '../api/extension/extension';
 import { petsMigrations } from './migrations/pets.migrations';
 import { PetCountsController } from './pet-counts.controller';
 import { PetCountsRepository } from './pet-counts.repository';

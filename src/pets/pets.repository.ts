@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { Batches } from '../platform/database/batches';
-import { Sql, type Statement } from '../platform/database/sql';
-import { pages } from '../platform/database/lists';
+import { Batches } from '../database/batches';
+import { Sql, type Statement } from '../database/sql';
+import { pages } from '../api/lists/lists';
 import type { PetStatus } from './pet-status';
 import { PetEntity } from './pet.entity';
 import type { NewPet, Pet } from './pets.dto';

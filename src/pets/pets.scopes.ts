@@ -1,3 +1,3 @@
-import { defineScopes } from '../platform/extension/extension';
+import { defineScopes } from '../api/extension/extension';
 
 export const petScopes = defineScopes('pets', 'read', 'write', 'manage');

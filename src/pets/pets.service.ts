@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { CoalescedRead } from '../platform/database/coalesced-read';
-import { isStillReferenced } from '../platform/database/database-errors';
-import { Sql } from '../platform/database/sql';
-import type { Page } from '../platform/paging/page';
-import { isInForce, type Precondition } from '../platform/entity-tags/entity-tag';
+import { CoalescedRead } from '../database/coalesced-read';
+import { isStillReferenced } from '../database/database-errors';
+import { Sql } from '../database/sql';
+import type { Page } from '../api/lists/page';
+import { isInForce, type Precondition } from '../api/entity-tags/entity-tag';
 import type { ListPetsQuery, NewPet, Pet, PetUpdate } from './pets.dto';
 import { PetEvents, PetHolds } from './pet-hooks';
 import { PET_STATUSES_BEFORE, type PetStatus } from './pet-status';

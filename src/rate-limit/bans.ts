@@ -1,7 +1,7 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Clock } from '../platform/runtime/clock';
-import { CONFIG, type Config } from '../platform/config/config';
-import { MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
+import { Clock } from '../time/clock';
+import { CONFIG, type Config } from '../config/config';
+import { MINUTE_MS, SECOND_MS } from '../time/time';
 import { RateLimitRepository } from './rate-limit.repository';
 import type { Decision, Standing } from './rate-limit.store';
 

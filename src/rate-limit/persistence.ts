@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { Clock } from '../platform/runtime/clock';
-import { PeriodicWork } from '../platform/runtime/periodic-work';
-import { SECOND_MS } from '../platform/runtime/time';
+import { Clock } from '../time/clock';
+import { PeriodicWork } from '../time/periodic-work';
+import { SECOND_MS } from '../time/time';
 import { Bans } from './bans';
 import { RateLimitRepository } from './rate-limit.repository';
 import { RateLimitStore } from './rate-limit.store';

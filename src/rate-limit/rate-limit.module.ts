@@ -1,8 +1,8 @@
 import { Module } from '@nestjs/common';
 import { ThrottlerModule, ThrottlerStorage } from '@nestjs/throttler';
-import { Clock } from '../platform/runtime/clock';
-import { CONFIG, type Config } from '../platform/config/config';
-import { MINUTE_MS } from '../platform/runtime/time';
+import { Clock } from '../time/clock';
+import { CONFIG, type Config } from '../config/config';
+import { MINUTE_MS } from '../time/time';
 import { Bans } from './bans';
 import { Persistence } from './persistence';
 import { RateLimitRepository } from './rate-limit.repository';

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Sql } from '../platform/database/sql';
+import { Sql } from '../database/sql';
 import type { OwnerCounters } from './rate-limit.store';
 
 const BATCH_SIZE = 5_000;

@@ -2,16 +2,16 @@ import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { normalizeIp, type ThrottlerStorage } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
-import { clientAddress } from '../platform/routes/client-address';
-import { Clock } from '../platform/runtime/clock';
+import { clientAddress } from '../api/routes/client-address';
+import { Clock } from '../time/clock';
 import type {
   RateLimitDecision,
   Standing,
   Usage,
   Windows,
   WindowsAtTime,
-} from '../platform/routes/request-context';
-import { DAY_MS, MINUTE_MS, SECOND_MS } from '../platform/runtime/time';
+} from '../api/routes/request-context';
+import { DAY_MS, MINUTE_MS, SECOND_MS } from '../time/time';
 
 export type { RateLimitDecision as Decision, Standing, Usage, WindowsAtTime };
 

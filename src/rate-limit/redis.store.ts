@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
-import { type Clock, SystemClock } from '../platform/runtime/clock';
-import { MINUTE_MS } from '../platform/runtime/time';
+import { type Clock, SystemClock } from '../time/clock';
+import { MINUTE_MS } from '../time/time';
 import { type Decision, type OwnerLimits, RateLimitStore, type WindowsAtTime } from './rate-limit.store';
 import { CONNECT_LIMIT_MS, type RedisClient, RETRY_MS, withTimeout } from './redis.client';
 

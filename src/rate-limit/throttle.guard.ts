@@ -6,11 +6,11 @@ import {
   Injectable,
 } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { CONFIG, type Config } from '../platform/config/config';
-import type { ApiError } from '../platform/errors/api-error';
-import { LIMIT_MESSAGES, platformErrors } from '../platform/errors/platform.errors';
-import { COUNTED, type Principal, type Windows } from '../platform/routes/request-context';
-import { SECOND_MS } from '../platform/runtime/time';
+import { CONFIG, type Config } from '../config/config';
+import type { ApiError } from '../api/errors/api-error';
+import { LIMIT_MESSAGES, commonErrors } from '../api/errors/common.errors';
+import { COUNTED, type Principal, type Windows } from '../api/routes/request-context';
+import { SECOND_MS } from '../time/time';
 import { Bans } from './bans';
 import {
   type Decision,
@@ -146,7 +146,7 @@ export function tooManyRequests({ now, windows, bannedUntil }: Decision): ApiErr
   const code = bannedUntil === undefined ? limited : 'api_key_banned';
   const wait = Math.max(1, seconds(bannedUntil ?? usage.resetAt) - Math.floor(now / SECOND_MS));
   const message = LIMIT_MESSAGES[code](wait);
-  return platformErrors[code]({ message, headers: { 'Retry-After': String(wait) } });
+  return commonErrors[code]({ message, headers: { 'Retry-After': String(wait) } });
 }
 
 /** Returns the window with the fewest requests remaining; if both have as many, it is the one that resets later. */

@@ -1,10 +1,10 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG } from '../platform/config/config';
-import { isUnusable } from '../platform/database/database-errors';
-import { Sql } from '../platform/database/sql';
-import { Clock } from '../platform/runtime/clock';
-import { PeriodicWork } from '../platform/runtime/periodic-work';
-import { SECOND_MS } from '../platform/runtime/time';
+import { CONFIG } from '../config/config';
+import { isUnusable } from '../database/database-errors';
+import { Sql } from '../database/sql';
+import { Clock } from '../time/clock';
+import { PeriodicWork } from '../time/periodic-work';
+import { SECOND_MS } from '../time/time';
 import { MAX_AT_ONCE, StoreOrdersRepository } from './store-orders.repository';
 import { expiryOf, type OrderConfig, StoreOrdersService } from './store-orders.service';
 

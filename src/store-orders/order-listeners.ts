@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { type ChangeListener, ChangeListeners } from '../platform/database/change-listeners';
+import { type ChangeListener, ChangeListeners } from '../database/change-listeners';
 import type { OrderStatus } from './order-status';
 import type { Order } from './store-orders.dto';
 

@@ -1,9 +1,9 @@
 import { Body, Controller, Get, Patch, Post, Query } from '@nestjs/common';
 import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
-import { Operation } from '../platform/api-docs/operation.decorator';
-import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
-import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
-import { PathId } from '../platform/validation/int64';
+import { Operation } from '../api/operation/operation.decorator';
+import { IfMatch, type Precondition } from '../api/entity-tags/entity-tag';
+import { Idempotent, type Once } from '../api/idempotency/idempotent.decorator';
+import { PathId } from '../api/fields/int64';
 import { petErrors } from '../pets';
 import { ListOrdersQuery, NewOrder, Order, OrderUpdate } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';

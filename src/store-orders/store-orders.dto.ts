@@ -1,7 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { type Choice, Int64, OneOf, SomeOf, Text, Timestamp } from '../platform/validation/fields';
-import { QuickDto } from '../platform/validation/validation.pipe';
-import { SortedPageQuery } from '../platform/paging/page';
+import { type Choice, Int64, OneOf, SomeOf, Text, Timestamp } from '../api/fields/fields';
+import { QuickDto } from '../api/fields/validation.pipe';
+import { SortedPageQuery } from '../api/lists/page';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 
 const STATUS: Choice = {

@@ -1,4 +1,4 @@
-import { defineErrors } from '../platform/errors/api-error';
+import { defineErrors } from '../api/errors/api-error';
 
 /** The codes of orders. To a buyer an order of another account is not found, so that none can tell which exist. */
 export const orderErrors = defineErrors({

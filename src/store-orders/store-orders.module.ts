@@ -1,6 +1,6 @@
-import { AccountsModule } from '../accounts';
+import { AccountsModule } from '../auth';
 import { PetsModule } from '../pets';
-import { type EventTypes, StoreExtension } from '../platform/extension/extension';
+import { type EventTypes, StoreExtension } from '../api/extension/extension';
 import { storeOrdersMigrations } from './migrations/store-orders.migrations';
 import { OrderEvents } from './order-listeners';
 import { OrderExpiry } from './order-expiry';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { Sql, type Statement } from '../platform/database/sql';
-import { pages } from '../platform/database/lists';
+import { Sql, type Statement } from '../database/sql';
+import { pages } from '../api/lists/lists';
 import { ORDER_STATUSES, type OrderStatus } from './order-status';
 import type { Order } from './store-orders.dto';
 

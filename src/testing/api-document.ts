@@ -10,8 +10,8 @@ import { Ajv, type ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import createRouter from 'find-my-way';
 import { stringify } from 'lossless-json';
-import { COMMON_HEADERS, headersOf } from '../platform/api-docs/header-catalogue';
-import { DEFAULT_STATUSES, platformCodes } from '../platform/errors/platform.errors';
+import { COMMON_HEADERS, headersOf } from '../api/operation/header-catalogue';
+import { DEFAULT_STATUSES, commonCodes } from '../api/errors/common.errors';
 import type { TestResponse } from './http-client';
 import { isObject, jsonIn, jsonOf, type Place, valueAt } from './json';
 
@@ -210,7 +210,7 @@ export class ApiDocument {
     const codes = (own.length > 0 ? own : [...ofDefault]).map(([, name]) => name);
     if (codes.length > 0 && !codes.includes(String(code)))
       mismatches.push({ where: 'body /code', rule: `must be one of ${codes.join(', ')}`, got: code });
-    const { header } = platformCodes.find((each) => each.code === code) ?? {};
+    const { header } = commonCodes.find((each) => each.code === code) ?? {};
     if (header && headers[header.toLowerCase()] === undefined)
       mismatches.push({ where: `header ${header.toLowerCase()}`, rule: 'must be there', got: undefined });
     return mismatches;

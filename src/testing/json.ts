@@ -1,5 +1,5 @@
 import { isInteger, isSafeNumber, parse, stringify } from 'lossless-json';
-import { isObject, type Place, valueAt } from '../platform/validation/validation.pipe';
+import { isObject, type Place, valueAt } from '../api/fields/validation.pipe';
 
 export { isObject, type Place, valueAt };
 

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { createStore } from '../app/store';
-import { readConfig } from '../platform/config/config';
-import { migrate, relationsOf, revert } from '../platform/database/migrate';
-import { entityTagOf, IF_MATCH_HEADER, IF_NONE_MATCH_HEADER } from '../platform/entity-tags/entity-tag';
-import { IDEMPOTENCY_KEY_HEADER } from '../platform/idempotency/idempotent.decorator';
+import { readConfig } from '../config/config';
+import { migrate, relationsOf, revert } from '../database/migrate';
+import { entityTagOf, IF_MATCH_HEADER, IF_NONE_MATCH_HEADER } from '../api/entity-tags/entity-tag';
+import { IDEMPOTENCY_KEY_HEADER } from '../api/idempotency/idempotent.decorator';
 import { Api, type Check, isCreation, isSuccess, parentOf, withQuery } from './api';
 import { ApiDocument, type Operation } from './api-document';
 import { checkValues } from './hostile-values';

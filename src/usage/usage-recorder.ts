@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { OutcomeUnknownError } from '../platform/database/database-errors';
-import { Clock } from '../platform/runtime/clock';
-import { PeriodicWork } from '../platform/runtime/periodic-work';
-import { DAY_MS, dateOf, SECOND_MS } from '../platform/runtime/time';
+import { OutcomeUnknownError } from '../database/database-errors';
+import { Clock } from '../time/clock';
+import { PeriodicWork } from '../time/periodic-work';
+import { DAY_MS, dateOf, SECOND_MS } from '../time/time';
 import { ThrottleGuard } from '../rate-limit';
 import { COUNTS, type Counts, type KeyDay, UsageRepository } from './usage.repository';
 import { MAX_DAYS } from './usage.service';

@@ -1,10 +1,10 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
-import { Operation } from '../platform/api-docs/operation.decorator';
-import { ANY_KEY } from '../platform/routes/route-facts';
-import { platformErrors } from '../platform/errors/platform.errors';
-import { ADMIN_SCOPE } from '../platform/extension/extension';
+import { Operation } from '../api/operation/operation.decorator';
+import { ANY_KEY } from '../api/routes/route-facts';
+import { commonErrors } from '../api/errors/common.errors';
+import { ADMIN_SCOPE } from '../api/extension/extension';
 import { KeyUsage, UsageQuery } from './usage.dto';
 import { MAX_ROWS, UsageService } from './usage.service';
 
@@ -24,7 +24,7 @@ export class UsageController {
     untagged: true,
     maxItems: MAX_ROWS,
     returns: [200, [KeyUsage], 'The days of the keys.'],
-    rejects: [platformErrors.insufficient_scope],
+    rejects: [commonErrors.insufficient_scope],
   })
   getUsage(@CurrentPrincipal() principal: Principal, @Query() query: UsageQuery) {
     return this.usage.list(principal, query);

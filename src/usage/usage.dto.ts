@@ -1,6 +1,6 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { CalendarDate, Integer, Text } from '../platform/validation/fields';
-import { QuickDto } from '../platform/validation/validation.pipe';
+import { CalendarDate, Integer, Text } from '../api/fields/fields';
+import { QuickDto } from '../api/fields/validation.pipe';
 
 const COUNT = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
 

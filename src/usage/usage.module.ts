@@ -1,6 +1,6 @@
 import { Module } from '@nestjs/common';
-import { AccountsModule } from '../accounts';
-import { StoreExtension } from '../platform/extension/extension';
+import { AccountsModule } from '../auth';
+import { StoreExtension } from '../api/extension/extension';
 import { RateLimitModule } from '../rate-limit';
 import { usageMigrations } from './migrations/usage.migrations';
 import { UsageRecorder } from './usage-recorder';

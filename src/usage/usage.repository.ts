@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Sql, type Statement } from '../platform/database/sql';
+import { Sql, type Statement } from '../database/sql';
 import type { KeyUsage } from './usage.dto';
 
 /** The counts of the requests of a key, in the order of the columns. */

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { AccountsService } from '../accounts';
+import { AccountsService } from '../auth';
 import type { Principal } from '../auth';
-import { validationFailed } from '../platform/errors/platform.errors';
-import { Clock } from '../platform/runtime/clock';
-import { DAY_MS, dateOf } from '../platform/runtime/time';
-import { FIRST_TIME } from '../platform/validation/fields';
+import { validationFailed } from '../api/errors/common.errors';
+import { Clock } from '../time/clock';
+import { DAY_MS, dateOf } from '../time/time';
+import { FIRST_TIME } from '../api/fields/fields';
 import type { KeyUsage, UsageQuery } from './usage.dto';
 import { UsageRepository } from './usage.repository';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Sql } from '../platform/database/sql';
-import { Semaphore } from '../platform/runtime/semaphore';
+import { Sql } from '../database/sql';
+import { Semaphore } from '../database/semaphore';
 import type { Outcome } from './receiver-client';
 import type { Delivery } from './webhooks.dto';
 

@@ -10,9 +10,9 @@ import {
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG, type ConfigOf } from '../platform/config/config';
-import * as parsers from '../platform/config/parsers';
-import { SECOND_MS } from '../platform/runtime/time';
+import { CONFIG, type ConfigOf } from '../config/config';
+import * as parsers from '../config/parsers';
+import { SECOND_MS } from '../time/time';
 import { isPublicAddress } from './public-addresses';
 
 export const webhookSettings = {

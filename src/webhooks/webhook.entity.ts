@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryGeneratedColumn, VirtualColumn } from 'typeorm';
-import { nameOfEnabled } from '../accounts';
+import { nameOfEnabled } from '../auth';
 import { EVENT_TYPES, firstAfter, type TypeFilter } from '../events';
 
 export const MAX_WEBHOOKS = 10;

@@ -1,10 +1,10 @@
 import { Body, Controller, Delete, Get, Patch, Post, Query } from '@nestjs/common';
 import { CurrentPrincipal, type Principal, RequireScopeFor } from '../auth';
-import { Operation } from '../platform/api-docs/operation.decorator';
-import { IfMatch, type Precondition } from '../platform/entity-tags/entity-tag';
-import { ADMIN_SCOPE, defineScopes } from '../platform/extension/extension';
-import { Idempotent, type Once } from '../platform/idempotency/idempotent.decorator';
-import { PathId } from '../platform/validation/int64';
+import { Operation } from '../api/operation/operation.decorator';
+import { IfMatch, type Precondition } from '../api/entity-tags/entity-tag';
+import { ADMIN_SCOPE, defineScopes } from '../api/extension/extension';
+import { Idempotent, type Once } from '../api/idempotency/idempotent.decorator';
+import { PathId } from '../api/fields/int64';
 import { MAX_ATTEMPTS } from './attempts.repository';
 import * as dto from './webhooks.dto';
 import { webhookErrors } from './webhooks.errors';

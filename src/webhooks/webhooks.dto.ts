@@ -1,24 +1,9 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { EVENT_TYPE, type TypeFilter } from '../events';
-import { SortedPageQuery } from '../platform/paging/page';
-import { DAY_MS, SECOND_MS } from '../platform/runtime/time';
-import {
-  type Choice,
-  Flag,
-  Int64,
-  Integer,
-  OneOf,
-  SomeOf,
-  Text,
-  Timestamp,
-} from '../platform/validation/fields';
-import {
-  AtLeastOne,
-  BodyExample,
-  declareField,
-  OptionalBody,
-  QuickDto,
-} from '../platform/validation/validation.pipe';
+import { SortedPageQuery } from '../api/lists/page';
+import { DAY_MS, SECOND_MS } from '../time/time';
+import { type Choice, Flag, Int64, Integer, OneOf, SomeOf, Text, Timestamp } from '../api/fields/fields';
+import { AtLeastOne, BodyExample, declareField, OptionalBody, QuickDto } from '../api/fields/validation.pipe';
 import { SHOWN_LENGTH } from './receiver-client';
 
 const MAX_URL_LENGTH = 2_048;

@@ -1,4 +1,4 @@
-import { defineErrors } from '../platform/errors/api-error';
+import { defineErrors } from '../api/errors/api-error';
 import { MAX_WEBHOOKS } from './webhook.entity';
 
 export const webhookErrors = defineErrors({

@@ -1,7 +1,7 @@
 import { TypeOrmModule } from '@nestjs/typeorm';
-import { AccountsModule } from '../accounts';
+import { AccountsModule } from '../auth';
 import { EventsModule } from '../events';
-import { StoreExtension } from '../platform/extension/extension';
+import { StoreExtension } from '../api/extension/extension';
 import { AttemptsRepository } from './attempts.repository';
 import { DeliveryWorker } from './delivery-worker';
 import { EventSender } from './event-sender';

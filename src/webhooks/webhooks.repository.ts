@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
 import { type EntityManager, type FindOptionsWhere, Repository } from 'typeorm';
-import { nameOfEnabled } from '../accounts';
+import { nameOfEnabled } from '../auth';
 import { NEWEST } from '../events';
-import { pages } from '../platform/database/lists';
-import { Sql, type Statement } from '../platform/database/sql';
-import { HOUR_MS, MAX_CLOCK_DIFFERENCE_MS, SECOND_MS } from '../platform/runtime/time';
+import { pages } from '../api/lists/lists';
+import { Sql, type Statement } from '../database/sql';
+import { HOUR_MS, MAX_CLOCK_DIFFERENCE_MS, SECOND_MS } from '../time/time';
 import { MAX_WEBHOOKS, waitingSince, WebhookEntity } from './webhook.entity';
 
 export type ShownColumns = Omit<

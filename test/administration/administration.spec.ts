@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AuditEntry } from '../../src/administration/administration.dto';
+import type { AuditEntry } from '../../src/auth/operations/administration.dto';
 import type { KeyUsage } from '../../src/usage/usage.dto';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { FREE } from '../../src/accounts';
+import { FREE } from '../../src/auth';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
 import type { HttpResponse } from '../support/http';

@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import { prefixOf } from '../../src/accounts/secret';
+import { prefixOf } from '../../src/auth/keys/secret';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { sendRaw } from '../support/http';

@@ -1,6 +1,6 @@
 import { createDemoKey } from '../../src/app/banner';
 import { createStore } from '../../src/app/store';
-import { readConfig } from '../../src/platform/config/config';
+import { readConfig } from '../../src/config/config';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { lockWaits } from '../support/lock-waits';

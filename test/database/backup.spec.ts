@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync, readlinkSync, symli
 import { Client } from 'pg';
 import { backupDatabase } from '../../src/cli/backup/backup-database';
 import { writeWholeFile } from '../../src/cli/backup/whole-file';
-import { migrate, revert } from '../../src/platform/database/migrate';
+import { migrate, revert } from '../../src/database/migrate';
 import { kennels, Kennels1795300000000 } from '../modules/support/kennels.extension';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';

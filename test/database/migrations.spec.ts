@@ -1,6 +1,6 @@
 import { Client } from 'pg';
-import { migrate, migrationStates, revert } from '../../src/platform/database/migrate';
-import type { Extension } from '../../src/platform/extension/extension';
+import { migrate, migrationStates, revert } from '../../src/database/migrate';
+import type { Extension } from '../../src/api/extension/extension';
 import { kennels, Kennels1795300000000 } from '../modules/support/kennels.extension';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { untilWaiting } from '../support/lock-waits';

@@ -1,4 +1,4 @@
-import { migrate, revert } from '../../src/platform/database/migrate';
+import { migrate, revert } from '../../src/database/migrate';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { migrations, schemaConfig } from '../support/schema-config';

@@ -1,5 +1,5 @@
 import { APP_ROLE } from '../../src/embedded-postgres/data-folder';
-import { migrate } from '../../src/platform/database/migrate';
+import { migrate } from '../../src/database/migrate';
 import { once as query } from '../support/once';
 import { type OwnServer, startOwnServer } from '../failure/support/own-server';
 import { emptyPool, poolOf } from '../failure/support/pool';

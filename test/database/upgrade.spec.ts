@@ -1,11 +1,6 @@
 import { DEFAULT_SCOPES } from '../../src/app/store';
-import { createSecret, storedFormOf } from '../../src/accounts/secret';
-import {
-  applyMigrations,
-  inMigrationTransaction,
-  migrate,
-  revert,
-} from '../../src/platform/database/migrate';
+import { createSecret, storedFormOf } from '../../src/auth/keys/secret';
+import { applyMigrations, inMigrationTransaction, migrate, revert } from '../../src/database/migrate';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { expectError } from '../support/expect-error';

@@ -1,5 +1,5 @@
 import { Client } from 'pg';
-import { migrate } from '../../src/platform/database/migrate';
+import { migrate } from '../../src/database/migrate';
 import { createDatabase } from '../support/database';
 import { untilWaiting } from '../support/lock-waits';
 import { holdTimers, pass } from '../support/timers';

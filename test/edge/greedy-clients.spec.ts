@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { stopGracefully } from '../../src/server/graceful-stop';
+import { stopGracefully } from '../../src/app/graceful-stop';
 import { startApp, type TestApp } from '../support/app';
 import { send, sendRaw } from '../support/http';
 import { isRefused } from '../support/is-refused';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import type { FastifyInstance } from 'fastify';
-import { stopGracefully } from '../../src/server/graceful-stop';
+import { stopGracefully } from '../../src/app/graceful-stop';
 import { startApp, type TestApp } from '../support/app';
 import { scrape, valueOf } from '../support/metrics';
 import { holdTimeouts, holdTimers } from '../support/timers';

@@ -1,8 +1,8 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { createStore } from '../../src/app/store';
-import type { DefinedError } from '../../src/platform/errors/api-error';
-import type { DefinedScope } from '../../src/platform/extension/extension';
-import { codesOf } from '../../src/server/openapi/responses';
+import type { DefinedError } from '../../src/api/errors/api-error';
+import type { DefinedScope } from '../../src/api/extension/extension';
+import { codesOf } from '../../src/api/openapi/responses';
 import { ApiDocument } from '../../src/testing/api-document';
 import { filesOf, read } from '../docs/documents';
 import { startApp, type TestApp } from '../support/app';

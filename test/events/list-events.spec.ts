@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { createStore, DEFAULT_SCOPES } from '../../src/app/store';
 import { seedPets } from '../../src/cli/seed.repository';
-import { readConfig } from '../../src/platform/config/config';
+import { readConfig } from '../../src/config/config';
 import { ApiDocument } from '../../src/testing/api-document';
 import { readCommittedDocument } from '../support/committed-document';
 import { startApp, type TestApp } from '../support/app';

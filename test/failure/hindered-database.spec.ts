@@ -1,6 +1,6 @@
 import { schemaConfig } from '../support/schema-config';
-import { createSecret } from '../../src/accounts/secret';
-import { migrate } from '../../src/platform/database/migrate';
+import { createSecret } from '../../src/auth/keys/secret';
+import { migrate } from '../../src/database/migrate';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase, END_OTHER_SESSIONS } from '../support/database';
 import { expectError } from '../support/expect-error';

@@ -1,6 +1,6 @@
 import { Controller, Get, Module } from '@nestjs/common';
 import { Sql } from '../../src';
-import { Operation } from '../../src/platform/api-docs/operation.decorator';
+import { Operation } from '../../src/api/operation/operation.decorator';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';

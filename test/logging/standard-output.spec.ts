@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
 import type { DataSource } from 'typeorm';
-import { createLogger } from '../../src/server/logging/logger';
-import { Connections } from '../../src/server/http/connections';
-import { Metrics } from '../../src/server/metrics';
-import { readable, StandardOutput } from '../../src/server/logging/standard-output';
+import { createLogger } from '../../src/http/logger';
+import { Connections } from '../../src/http/connections';
+import { Metrics } from '../../src/http/metrics';
+import { readable, StandardOutput } from '../../src/http/standard-output';
 import { itOnTerminal, RUN_TYPESCRIPT, runOnTerminal } from '../support/service';
 
 const MEBIBYTE = 1024 * 1024;
@@ -85,7 +85,7 @@ describe('standard output', () => {
 
   itOnTerminal('has it on a terminal', async () => {
     const program = `
-      const output = new (require("./src/server/logging/standard-output").StandardOutput)();
+      const output = new (require("./src/http/standard-output").StandardOutput)();
       output.write(JSON.stringify({ level: 30, msg: "request", path: "/" }));
       output.flush().then(() => process.exit(7));`;
     const terminal = runOnTerminal([...RUN_TYPESCRIPT, '-e', program], {});
@@ -122,7 +122,7 @@ describe('standard output', () => {
     const reader = openFile(path, constants.O_RDONLY);
     const fd = openFile(path, constants.O_WRONLY);
     const script = `
-      const output = new (require('./src/server/logging/standard-output').StandardOutput)();
+      const output = new (require('./src/http/standard-output').StandardOutput)();
       require('node:child_process').spawnSync('true', { stdio: 'inherit' });
       output.write('x'.repeat(${MEBIBYTE}));
       output.flush().then(() => process.exit(7));`;

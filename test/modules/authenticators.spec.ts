@@ -1,6 +1,6 @@
 import { UnauthorizedException } from '@nestjs/common';
 import type { Principal } from '../../src';
-import { ApiError } from '../../src/platform/errors/api-error';
+import { ApiError } from '../../src/api/errors/api-error';
 import { result, tokens } from '../example/support/tokens.extension';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';

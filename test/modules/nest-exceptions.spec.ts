@@ -16,7 +16,7 @@ import {
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { errorCodes, type FastifyReply } from 'fastify';
 import { RequireScope } from '../../src';
-import { platformErrors } from '../../src/platform/errors/platform.errors';
+import { commonErrors } from '../../src/api/errors/common.errors';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 
@@ -157,7 +157,7 @@ describe('an exception thrown by a module', () => {
 });
 
 it('an error of the store is an HttpException without a stack trace, and belongs to one request', () => {
-  const error = platformErrors.route_not_found();
+  const error = commonErrors.route_not_found();
   const [status, response] = [error.getStatus(), error.getResponse()];
   expect([error instanceof HttpException, error instanceof Error, error.stack]).toEqual([
     true,
@@ -167,7 +167,7 @@ it('an error of the store is an HttpException without a stack trace, and belongs
   expect(response).toEqual({ code: error.code, message: error.message, status });
   Object.assign(error, { message: 'changed' });
   Object.assign(error.headers, { 'X-Client': 'one' });
-  expect(platformErrors.route_not_found()).toMatchObject({
+  expect(commonErrors.route_not_found()).toMatchObject({
     message: expect.not.stringContaining('changed'),
     headers: {},
   });

@@ -13,8 +13,8 @@ import { defineErrors, type Extension, Operation, parsers, RequireScope } from '
 import { createStore } from '../../src/app/store';
 import { userMessage } from '../../src/app/user-message';
 import { type PetHold, PetHolds, PetsModule } from '../../src/pets';
-import { readConfig } from '../../src/platform/config/config';
-import type { DefinedError } from '../../src/platform/errors/api-error';
+import { readConfig } from '../../src/config/config';
+import type { DefinedError } from '../../src/api/errors/api-error';
 import { startApp, type TestApp } from '../support/app';
 import { kennels, Kennels1795300000000 } from './support/kennels.extension';
 

@@ -5,7 +5,7 @@ import { JSON_SCHEMA, load } from 'js-yaml';
 import { startApp, type TestApp } from '../support/app';
 import { aNewPet } from '../support/factories';
 import { type HttpResponse, rejectUndocumented, rejectUndocumentedRaw } from '../support/http';
-import { COMMON_HEADERS } from '../../src/platform/api-docs/header-catalogue';
+import { COMMON_HEADERS } from '../../src/api/operation/header-catalogue';
 import { ApiDocument } from '../../src/testing/api-document';
 import { breakingChanges } from './support/breaking-changes';
 import { currentDocument } from '../../scripts/current-document';

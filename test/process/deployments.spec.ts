@@ -1,8 +1,8 @@
 import { kennels } from '../modules/support/kennels.extension';
 import { createAnimalStore } from '../../src';
 import { createDemoKey, printBanner } from '../../src/app/banner';
-import { readConfig } from '../../src/platform/config/config';
-import { PlatformModule } from '../../src/platform/platform.module';
+import { readConfig } from '../../src/config/config';
+import { CoreModule } from '../../src/app/core.module';
 import { runCli } from '../support/cli';
 import { migrations } from '../support/schema-config';
 import { createDatabase, type TestDatabase } from '../support/database';
@@ -114,7 +114,7 @@ describe("a team's store", () => {
     const sessions = `SELECT FROM pg_stat_activity
       WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'`;
     let isLast = false;
-    app.get(PlatformModule).afterClose(async () => {
+    app.get(CoreModule).afterClose(async () => {
       await until(async () => (await database.query(sessions)).length === 0);
       isLast = true;
     });

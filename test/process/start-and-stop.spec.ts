@@ -170,7 +170,7 @@ it.each([
 ])('a signal %s', async (_when, started, status) => {
   // The handler runs after this code, although the signal has arrived before.
   const program = `
-    const { exitOnStopSignal, onStopSignal } = require('./src/server/graceful-stop');
+    const { exitOnStopSignal, onStopSignal } = require('./src/app/graceful-stop');
     exitOnStopSignal();
     process.kill(process.pid, 'SIGTERM');
     ${started}

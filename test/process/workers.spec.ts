@@ -5,7 +5,7 @@ import { Agent } from 'node:http';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { Client } from 'pg';
-import { readConfig } from '../../src/platform/config/config';
+import { readConfig } from '../../src/config/config';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
 import { aNewPet } from '../support/factories';

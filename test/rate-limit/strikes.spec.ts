@@ -1,8 +1,8 @@
 import { ExecutionContextHost } from '@nestjs/core/helpers/execution-context-host';
 import * as fc from 'fast-check';
 import type { FastifyRequest } from 'fastify';
-import { PLANS } from '../../src/accounts';
-import { readConfig } from '../../src/platform/config/config';
+import { PLANS } from '../../src/auth';
+import { readConfig } from '../../src/config/config';
 import { RateLimitStore } from '../../src/rate-limit';
 import { Bans } from '../../src/rate-limit/bans';
 import type { RateLimitRepository } from '../../src/rate-limit/rate-limit.repository';

@@ -1,4 +1,4 @@
-import type { PlanChoice } from '../../src/accounts';
+import type { PlanChoice } from '../../src/auth';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { type HttpResponse, sendRaw } from '../support/http';

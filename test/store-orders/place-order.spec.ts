@@ -1,6 +1,6 @@
 import { DEFAULT_SCOPES } from '../../src/app/store';
 import type { GivenConfig } from '../../src/app/build';
-import type { DefinedScope } from '../../src/platform/extension/extension';
+import type { DefinedScope } from '../../src/api/extension/extension';
 import { petScopes } from '../../src/pets/pets.scopes';
 import { orderScopes } from '../../src/store-orders/store-orders.scopes';
 import { startApp, type TestApp } from '../support/app';

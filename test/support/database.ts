@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { Socket } from 'node:net';
 import { Client, DatabaseError, type QueryResultRow } from 'pg';
-import { migrate } from '../../src/platform/database/migrate';
+import { migrate } from '../../src/database/migrate';
 import {
   ADMIN_URL_VARIABLE,
   POOLER_URL_VARIABLE,

@@ -1,5 +1,5 @@
 import type { Type } from '@nestjs/common';
-import type { Config } from '../../src/platform/config/config';
+import type { Config } from '../../src/config/config';
 import { RateLimitStore } from '../../src/rate-limit';
 import { startApp, type TestApp } from './app';
 import type { RequestOptions } from './http';

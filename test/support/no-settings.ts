@@ -1,4 +1,4 @@
-import { settings } from '../../src/platform/config/settings';
+import { settings } from '../../src/config/settings';
 
 /** Every variable of the service, empty: neither the shell of the developer nor a file .env decides what a spec does. */
 export const NO_SETTINGS: Readonly<Record<string, string>> = Object.fromEntries(

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createStore } from '../../src/app/store';
-import { readConfig } from '../../src/platform/config/config';
-import type { SchemaConfig } from '../../src/platform/database/migrate';
+import { readConfig } from '../../src/config/config';
+import type { SchemaConfig } from '../../src/database/migrate';
 
 /** The store's migrations, in the order in which they run. */
 export const { migrations } = createStore();

@@ -1,6 +1,6 @@
 import { printBanner } from '../../src/app/banner';
 import type { StoreOptions } from '../../src/app/build';
-import { readConfig } from '../../src/platform/config/config';
+import { readConfig } from '../../src/config/config';
 import { userMessage } from '../../src/app/user-message';
 import { createStore } from '../../src/app/store';
 import { startService, type StartedService } from '../../src/app/start';

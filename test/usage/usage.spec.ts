@@ -2,7 +2,7 @@ import { EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
 import { Controller, Get, Module } from '@nestjs/common';
 import { Throttle } from '@nestjs/throttler';
-import { Operation } from '../../src/platform/api-docs/operation.decorator';
+import { Operation } from '../../src/api/operation/operation.decorator';
 import { connectAgent } from '../mcp/support';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { FIRST_TIME } from '../../src/platform/validation/fields';
+import { FIRST_TIME } from '../../src/api/fields/fields';
 import { settle } from '../events/support/feed';
 import { BasketsModule } from '../modules/support/baskets.module';
 import { startApp, type TestApp } from '../support/app';

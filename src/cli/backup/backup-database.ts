@@ -3,10 +3,10 @@ import { createGzip } from 'node:zlib';
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { version } from '../../app/store';
-import { announced, openConnection } from '../../platform/database/data-source';
-import { WITHOUT_TIMEOUTS } from '../../platform/database/migrate';
-import { type AppliedMigration, readApplied } from '../../platform/database/schema-states';
-import { UserError } from '../../platform/errors/user-error';
+import { announced, openConnection } from '../../database/data-source';
+import { WITHOUT_TIMEOUTS } from '../../database/migrate';
+import { type AppliedMigration, readApplied } from '../../database/schema-states';
+import { UserError } from '../../config/user-error';
 import { rejectExisting, writeWholeFile } from './whole-file';
 
 /**

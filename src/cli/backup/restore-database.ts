@@ -7,7 +7,7 @@ import { from as copyFrom } from 'pg-copy-streams';
 import type { QueryRunner } from 'typeorm';
 import { END_OF_ROWS, FORMAT, FORMAT_VERSION, readSequences, TABLES } from './backup-database';
 import type { BackupFooter, BackupHeader } from './backup-database';
-import { isDatabaseUnavailable } from '../../platform/database/database-errors';
+import { isDatabaseUnavailable } from '../../database/database-errors';
 import {
   applyMigrations,
   bringUpToDate,
@@ -15,9 +15,9 @@ import {
   rejectUsed,
   type SchemaConfig,
   WITHOUT_EVENTS,
-} from '../../platform/database/migrate';
-import { readApplied } from '../../platform/database/schema-states';
-import { UserError } from '../../platform/errors/user-error';
+} from '../../database/migrate';
+import { readApplied } from '../../database/schema-states';
+import { UserError } from '../../config/user-error';
 
 /**
  * Restores a backup to an empty database, in one transaction: the schema by the backup's migrations, every table by

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { createWriteStream, lstatSync, rmSync, type WriteStream } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { isDatabaseUnavailable } from '../../platform/database/database-errors';
-import { codeOf, UserError } from '../../platform/errors/user-error';
+import { isDatabaseUnavailable } from '../../database/database-errors';
+import { codeOf, UserError } from '../../config/user-error';
 
 /** @throws UserError if the file exists and must not be replaced, or is not a file */
 export function rejectExisting(path: string, isReplacing: boolean): void {

@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { SqlMigration } from '../../platform/database/migrations/sql-migration';
+import { SqlMigration } from '../../database/migrations/sql-migration';
 
 /**
  * The timeline changes if a standby takes over, or if the server is restored to an earlier time. A server that does not tell

@@ -1,7 +1,7 @@
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import type { InjectOptions, Response } from 'light-my-request';
 import { stringify } from 'lossless-json';
-import { validationFailed } from '../../platform/errors/platform.errors';
+import { validationFailed } from '../../api/errors/common.errors';
 import { withExactIntegers } from './json-schema';
 import type { Input, Tool } from './tool';
 

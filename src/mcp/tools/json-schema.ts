@@ -1,5 +1,5 @@
-import { isObject } from '../../platform/validation/validation.pipe';
-import { parseInt64, PLAIN_DECIMAL } from '../../platform/validation/int64';
+import { isObject } from '../../api/fields/validation.pipe';
+import { parseInt64, PLAIN_DECIMAL } from '../../api/fields/int64';
 
 /** A schema of OpenAPI 3.0 or of JSON Schema 2020-12. */
 export type Schema = Readonly<Record<string, unknown>>;

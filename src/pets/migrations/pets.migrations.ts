@@ -1,5 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { SqlMigration } from '../../platform/database/migrations/sql-migration';
+import { SqlMigration } from '../../database/migrations/sql-migration';
 
 export class Pets1795219200001 extends SqlMigration {
   override readonly upSql = `

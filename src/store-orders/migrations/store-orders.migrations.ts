@@ -1,4 +1,4 @@
-import { SqlMigration } from '../../platform/database/migrations/sql-migration';
+import { SqlMigration } from '../../database/migrations/sql-migration';
 
 export class StoreOrders1795219200003 extends SqlMigration {
   override readonly upSql = `

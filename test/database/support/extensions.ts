@@ -1,7 +1,7 @@
 import type { QueryRunner } from 'typeorm';
 import { createStore } from '../../../src/app/store';
-import type { SchemaConfig } from '../../../src/platform/database/migrate';
-import type { Extension, MigrationClass } from '../../../src/platform/extension/extension';
+import type { SchemaConfig } from '../../../src/database/migrate';
+import type { Extension, MigrationClass } from '../../../src/api/extension/extension';
 import { schemaConfig } from '../../support/schema-config';
 
 /** Returns a migration class of this name that runs SQL. */

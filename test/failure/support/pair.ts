@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { chownSync, cpSync, existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chooseServerUser } from '../../../src/embedded-postgres/programs';
-import { migrate } from '../../../src/platform/database/migrate';
+import { migrate } from '../../../src/database/migrate';
 import type { TestDatabase } from '../../support/database';
 import { describeWhen } from '../../support/it-when';
 import { schemaConfig } from '../../support/schema-config';

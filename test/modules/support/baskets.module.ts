@@ -14,7 +14,7 @@ import {
   Text,
   Timestamp,
 } from '../../../src';
-import { Instant } from '../../../src/platform/validation/fields';
+import { Instant } from '../../../src/api/fields/fields';
 
 const SIZE = { name: 'Size', description: 'A size.', values: ['s', 'm'] };
 

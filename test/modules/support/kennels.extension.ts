@@ -13,7 +13,7 @@ import {
   StoreExtension,
   Text,
 } from '../../../src';
-import { extensionOf } from '../../../src/platform/extension/extension';
+import { extensionOf } from '../../../src/api/extension/extension';
 import { migrationOf } from '../../database/support/extensions';
 
 const scopes = defineScopes('kennels', 'read');

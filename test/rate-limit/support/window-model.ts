@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/platform/runtime/time';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../src/time/time';
 import type { Counter, OwnerLimits, RateLimitStore } from '../../../src/rate-limit/rate-limit.store';
 import { TestClock } from '../../support/clock';
 

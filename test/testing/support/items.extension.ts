@@ -4,7 +4,7 @@ import { IsString } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import type { EntityManager } from 'typeorm';
 import * as store from '../../../src';
-import { IDEMPOTENCY_KEY_HEADER } from '../../../src/platform/idempotency/idempotent.decorator';
+import { IDEMPOTENCY_KEY_HEADER } from '../../../src/api/idempotency/idempotent.decorator';
 import { insufficientScope } from '../../../src/replace';
 import { migrationOf } from '../../database/support/extensions';
 

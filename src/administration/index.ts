@@ -1,1 +1,0 @@
-export { AdministrationModule } from './administration.module';

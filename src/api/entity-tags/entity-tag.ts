@@ -1,0 +1,129 @@
+import { hash } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
+import type { IncomingHttpHeaders } from 'node:http';
+import { createParamDecorator, type ExecutionContext, type Type } from '@nestjs/common';
+import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { text } from '../operation/header-catalogue';
+import { commonErrors, validationFailed } from '../errors/common.errors';
+import { addParameterFacts } from '../routes/route-facts';
+import { untaggedMembers } from '../fields/validation.pipe';
+
+/**
+ * Compares the current state of a resource with the one that the client has seen, inside the transaction that has
+ * locked it. A resource that clients see in two forms has two representations.
+ *
+ * @throws ApiError `precondition_failed`
+ */
+export interface Precondition<T> {
+  (...representations: readonly T[]): void;
+  /** True if the request has `If-Match`. */
+  readonly isGiven: boolean;
+}
+
+/** True if a resource has each value of a change: it was made before, and its response was lost (RFC 9110, 13.1.1). */
+export function isInForce(change: object, resource: object): boolean {
+  const current = new Map<string, unknown>(Object.entries(resource));
+  return Object.entries(change).every(
+    ([name, value]) => value === undefined || isDeepStrictEqual(value, current.get(name)),
+  );
+}
+
+// Neither header has an example: Swagger UI would send it with every request.
+
+/** `*`, or entity tags in a list (RFC 9110, 8.8.3). */
+const TAGS = text(8_192, String.raw`^(\*|(W/)?"[!#-~]*"([ \t]*,[ \t]*(W/)?"[!#-~]*")*)$`, { minLength: 1 });
+
+/** A list may have empty members (RFC 9110, 5.6.1). */
+const IS_CONDITION = /^[\s,]*(?:\*|(?:W\/)?"[^"]*"(?:\s*,[\s,]*(?:W\/)?"[^"]*")*)?[\s,]*$/;
+
+/** The request header of a conditional change (RFC 9110, 13.1.1). */
+export const IF_MATCH_HEADER: ApiHeaderOptions = {
+  name: 'If-Match',
+  required: false,
+  description:
+    'The `ETag` of the representation that the client has seen, or several. If it is no longer current, the response is 412 and nothing changes.',
+  schema: TAGS,
+};
+
+/** The request header of a conditional read (RFC 9110, 13.1.2). */
+export const IF_NONE_MATCH_HEADER: ApiHeaderOptions = {
+  name: 'If-None-Match',
+  required: false,
+  description:
+    'The `ETag` of the response that the client has, or several. If it is current, the response is 304.',
+  schema: TAGS,
+};
+
+/** Prints a value by the serializer of the route: only the declared fields of its DTO class. */
+export function serializeJson(reply: FastifyReply, value: unknown): string {
+  const serialized = reply.serialize(value);
+  // Fastify's type allows bytes, too.
+  if (typeof serialized !== 'string') throw new Error('the serializer of an API route must return text');
+  return serialized;
+}
+
+/**
+ * Computes a strong entity tag (RFC 9110, 8.8.3): a hash of the bytes.
+ *
+ * @param without members of the JSON object that are not part of it
+ */
+export function entityTagOf(bytes: string | Buffer, without: readonly string[] = []): string {
+  const skip = (name: string, value: unknown) => (without.includes(name) ? undefined : value);
+  const tagged = without.length > 0 ? JSON.stringify(JSON.parse(String(bytes)), skip) : bytes;
+  return `"${hash('sha256', tagged, 'base64url')}"`;
+}
+
+/**
+ * Injects `If-Match` and `If-None-Match` of a change (RFC 9110, 13.1) as a `Precondition`, and documents `If-Match`.
+ *
+ * @param type the class of the response of GET
+ */
+export function IfMatch(type: Type<object>): ParameterDecorator {
+  // Fastify keeps one serializer for each of these objects.
+  const schema = { $ref: `${type.name}#` };
+  const without = untaggedMembers(type);
+  const inject = createParamDecorator((_data: unknown, context: ExecutionContext) =>
+    preconditionOf(context.switchToHttp().getResponse<FastifyReply>(), schema, without),
+  );
+  return (target, key = '', index) => {
+    inject()(target, key, index);
+    addParameterFacts(target, key, ApiHeader(IF_MATCH_HEADER), commonErrors.precondition_failed);
+  };
+}
+
+function preconditionOf(
+  reply: FastifyReply,
+  schema: { $ref: string },
+  without: readonly string[],
+): Precondition<object> {
+  const { headers } = reply.request;
+  const { 'if-match': ifMatch, 'if-none-match': ifNoneMatch } = headers;
+  const check = (...representations: readonly object[]): void => {
+    if (ifMatch === undefined && ifNoneMatch === undefined) return;
+    if (ifMatch !== undefined && !IS_CONDITION.test(ifMatch)) {
+      throw validationFailed(['If-Match must be the ETag with its double quotes, a list of such tags, or *']);
+    }
+    const tags = representations.map((each) =>
+      entityTagOf(reply.serializeInput(Object.fromEntries(Object.entries(each)), schema), without),
+    );
+    // The strong comparison (RFC 9110, 13.1.1).
+    const isMatch = ifMatch === undefined || tags.some((tag) => listsTag(ifMatch, tag));
+    if (!isMatch || tags.some((tag) => isNotModified(headers, tag))) throw commonErrors.precondition_failed();
+  };
+  return Object.assign(check, { isGiven: ifMatch !== undefined });
+}
+
+/** True if `If-None-Match` names this entity tag (RFC 9110, 13.1.2, weak comparison); the response is then 304. */
+export function isNotModified({ 'if-none-match': condition }: IncomingHttpHeaders, tag: string): boolean {
+  return condition !== undefined && listsTag(condition.replaceAll('W/"', '"'), tag);
+}
+
+/** The end that Apache and others append to the tag of a response that they compress. */
+const CODING = /(-|--|;)(gzip|br|deflate|zstd)(?="$)/;
+
+/** @param condition `*`, or a comma-separated list of entity tags; the service's own tags contain no comma */
+function listsTag(condition: string, tag: string): boolean {
+  const members = condition.split(',').map((member) => member.trim());
+  return members.some((each) => each === tag || each.replace(CODING, '') === tag) || condition.trim() === '*';
+}

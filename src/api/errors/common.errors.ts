@@ -1,0 +1,249 @@
+import { STATUS_CODES } from 'node:http';
+import type { HttpException } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { ApiError, defineErrors, type DefinedError, isClientError, JSON_TYPE } from './api-error';
+
+function retryLater(reason: string): (seconds: number) => string {
+  return (seconds) => `${reason} Try again in ${seconds} s, and back off exponentially.`;
+}
+
+/** The messages of the codes with status 429, by the seconds to wait. */
+export const LIMIT_MESSAGES = {
+  rate_limit_exceeded: retryLater('The requests of this minute are used up.'),
+  daily_quota_exceeded: retryLater('The requests of this day are used up.'),
+  api_key_banned: retryLater('The API key is temporarily banned for ignoring Retry-After.'),
+} as const;
+
+/** The message of `rate_limit_exceeded` for a route's own limit. */
+export const routeLimitMessage = retryLater('The requests of this operation are used up.');
+
+/** The challenge of RFC 6750, section 3. */
+export const BEARER_CHALLENGE = 'Bearer realm="animal-store"';
+
+/** Returns the challenge for a key that is not valid. */
+export function invalidToken(message: string): string {
+  return `${BEARER_CHALLENGE}, error="invalid_token", error_description="${message}"`;
+}
+
+const ANY = 'every operation';
+const BODY = 'every body';
+const SCOPE = 'every scope';
+const COUNTED = 'every counted operation';
+
+function invalidKey(when: string, message: string) {
+  const header = 'WWW-Authenticate' as const;
+  return { status: 401, when, message, on: ANY, header, headerValue: invalidToken(message) } as const;
+}
+
+/** The codes that operations of every module can return. Codes of one status are in the order of the document. */
+export const commonErrors = defineErrors({
+  malformed_request: {
+    status: 400,
+    when: 'the request is not valid HTTP/1.1 or 1.0, or the path is not percent-encoded UTF-8',
+    message: 'The request is not valid HTTP. In the URL, percent-encode spaces and non-ASCII characters.',
+    on: ANY,
+  },
+  malformed_json: {
+    status: 400,
+    when: 'the body is not JSON in UTF-8, has more than 32 levels or 2,000 values, or two members of one name with different values',
+    on: BODY,
+  },
+  validation_failed: {
+    status: 400,
+    when: 'a field or parameter is missing or invalid; the message names each',
+    on: ANY,
+  },
+  invalid_cursor: {
+    status: 400,
+    when: '`cursor` did not come from this list with this filter',
+    message:
+      'cursor is not from this list with the same filter. Follow the Link header, or omit cursor to begin at the first page.',
+  },
+  missing_api_key: {
+    status: 401,
+    when: 'the request has no `Authorization` header, an empty one, or another scheme',
+    message: 'Send your API key in the header "Authorization: Bearer <API_KEY>".',
+    on: ANY,
+    header: 'WWW-Authenticate',
+  },
+  invalid_api_key: invalidKey('the key is not a key of this deployment', 'The API key is not valid.'),
+  expired_api_key: invalidKey('the key has expired', 'The API key has expired.'),
+  revoked_api_key: invalidKey(
+    'the key was revoked, or a rotation has replaced this secret',
+    'The API key was revoked.',
+  ),
+  insufficient_scope: {
+    status: 403,
+    when: 'the key lacks the scope that the message names',
+    on: SCOPE,
+    header: 'WWW-Authenticate',
+  },
+  address_not_allowed: {
+    status: 403,
+    when: 'the key may not be used from this address',
+    message: 'The API key may not be used from this address.',
+    on: ANY,
+    header: 'WWW-Authenticate',
+    headerValue: BEARER_CHALLENGE,
+  },
+  route_not_found: {
+    status: 404,
+    when: 'there is nothing at this address',
+    message: 'There is nothing at this address.',
+  },
+  method_not_allowed: {
+    status: 405,
+    when: 'the address does not support this method; `Allow` lists the supported methods',
+    header: 'Allow',
+  },
+  request_timeout: {
+    status: 408,
+    when: 'the request did not arrive in time',
+    message: 'The request did not arrive in time: send it again.',
+    on: ANY,
+  },
+  idempotency_key_in_use: {
+    status: 409,
+    when: 'the first request with this `Idempotency-Key` is still running; retry after `Retry-After`',
+    message: 'The first request with this Idempotency-Key is still running: send this one again later.',
+    header: 'Retry-After',
+    headerValue: '1',
+  },
+  secret_already_shown: {
+    status: 409,
+    when: 'the first request with this `Idempotency-Key` has shown a secret, which is not stored; `Location` is the resource that has it',
+    header: 'Location',
+  },
+  precondition_failed: {
+    status: 412,
+    when: '`If-Match` does not name the current `ETag`',
+    message: 'If-Match does not name the current ETag.',
+  },
+  payload_too_large: {
+    status: 413,
+    when: 'the body is too large',
+    on: BODY,
+  },
+  uri_too_long: {
+    status: 414,
+    when: 'the URL is longer than 8,192 bytes',
+    on: ANY,
+  },
+  unsupported_media_type: {
+    status: 415,
+    when: 'the body is not `application/json`, or has a `Content-Encoding`',
+    on: BODY,
+  },
+  expectation_failed: {
+    status: 417,
+    when: '`Expect` is not `100-continue`',
+    message: 'Expect must be 100-continue. Fix or omit the header.',
+    on: ANY,
+  },
+  idempotency_key_reused: {
+    status: 422,
+    when: 'the `Idempotency-Key` was used with another body',
+    message: 'This Idempotency-Key was used with another body: a new request needs a new key.',
+  },
+  rate_limit_exceeded: {
+    status: 429,
+    when: 'the requests of this minute are used up; `Retry-After` says when to retry',
+    on: ANY,
+    header: 'Retry-After',
+  },
+  daily_quota_exceeded: {
+    status: 429,
+    when: 'the requests of this UTC day are used up',
+    on: COUNTED,
+    header: 'Retry-After',
+  },
+  api_key_banned: {
+    status: 429,
+    when: 'the key is temporarily banned for ignoring `Retry-After`',
+    on: COUNTED,
+    header: 'Retry-After',
+  },
+  headers_too_large: {
+    status: 431,
+    when: 'URL and headers are larger than 16 KiB together, or there are more than 200 headers',
+    message: 'The headers of the request are too large.',
+    on: ANY,
+  },
+  internal_error: {
+    status: 500,
+    when: 'an internal failure; the log has the cause with the `X-Request-Id`',
+    message: 'Something failed inside the service: report the X-Request-Id of this response.',
+    on: ANY,
+  },
+  service_unavailable: {
+    status: 503,
+    when: 'the database is unavailable or too busy; retry after `Retry-After`. The request had no effect unless the message says otherwise',
+    message: 'The service is temporarily unavailable. Send the request again later.',
+    on: ANY,
+    header: 'Retry-After',
+    headerValue: '1',
+  },
+});
+
+export const commonCodes: readonly DefinedError[] = Object.values(commonErrors);
+
+/** The statuses that any request can get. In the document each operation has one response for them: `default`. */
+export const DEFAULT_STATUSES: readonly number[] = [408, 413, 414, 415, 417, 431, 500, 503];
+
+export const defaultCodes = commonCodes.filter(({ status }) => DEFAULT_STATUSES.includes(status));
+
+/** Most mistakes that a message names. */
+export const MAX_MISTAKES = 100;
+
+/** Adds the full stop that a mistake lacks; a question has its mark. */
+export function asSentence(mistake: string): string {
+  return /[.?]$/.test(mistake) ? mistake : `${mistake}.`;
+}
+
+/** @param all sentences without their full stop; each names its field */
+export function validationFailed(all: readonly string[], message?: string): ApiError {
+  const mistakes = all.slice(0, MAX_MISTAKES);
+  return commonErrors.validation_failed({ message: asSentence(message ?? mistakes.join('; ')), mistakes });
+}
+
+/** @param allow the methods of the URL, in the form of the `Allow` header (RFC 9110, 10.2.1) */
+export function methodNotAllowed(allow: string): ApiError {
+  return commonErrors.method_not_allowed({
+    message: `This address supports only ${allow}.`,
+    headers: { Allow: allow },
+  });
+}
+
+/**
+ * Keeps an error of the store, and status and message of another client error; others are internal errors. The code is the
+ * reason phrase in snake case, also if a row of the table has it, with the same status.
+ */
+export function fromNestException(exception: HttpException): ApiError {
+  if (exception instanceof ApiError) return exception;
+  const status = exception.getStatus();
+  if (!isClientError(status)) return commonErrors.internal_error();
+  const reason = STATUS_CODES[status] ?? 'Client Error';
+  const code = reason.replaceAll("'", '').replaceAll(/\W+/g, '_').toLowerCase();
+  const message = messageOf(exception);
+  return new ApiError({ code, status, message: message.trim() === '' ? reason : message });
+}
+
+/** Returns the message of the body that Nest would send; a list of messages is joined. */
+function messageOf(exception: HttpException): string {
+  const response: unknown = exception.getResponse();
+  // Nest, too, does not show the text of a wrapped error to the client.
+  if (response instanceof Error) return STATUS_CODES[exception.getStatus()] ?? '';
+  const isBody = typeof response === 'object' && response !== null && 'message' in response;
+  const messages = [isBody ? response.message : response].flat().filter((each) => typeof each === 'string');
+  return messages.length > 0 ? messages.join('; ') : exception.message;
+}
+
+export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
+  const status = error.getStatus();
+  reply.request.errorCode = error.code;
+  reply.code(status).headers(error.headers).type(JSON_TYPE);
+  // RFC 9110, 15.5.2.
+  if (status === 401 && !reply.hasHeader('WWW-Authenticate'))
+    reply.header('WWW-Authenticate', BEARER_CHALLENGE);
+  return reply.send(error.body);
+}

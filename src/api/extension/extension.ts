@@ -1,0 +1,109 @@
+import { type DynamicModule, Module, type ModuleMetadata, SetMetadata, type Type } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import { ApiTags } from '@nestjs/swagger';
+import type { MigrationInterface } from 'typeorm';
+import type { Config, Settings } from '../../config/config';
+import type { DefinedError } from '../errors/api-error';
+import { UserError } from '../../config/user-error';
+
+/** The scope of administration. No key has it unless its creator names it. */
+export const ADMIN_SCOPE = 'admin';
+
+export type DefinedScope = `${string}:${string}` | typeof ADMIN_SCOPE;
+
+/**
+ * Defines the scopes of an extension: `defineScopes('pets', 'read', 'write')` is `{ read: 'pets:read', write: 'pets:write' }`.
+ *
+ * @param name the name of the extension
+ */
+export function defineScopes<const Name extends string, const Action extends string>(
+  name: Name,
+  ...actions: readonly Action[]
+): { readonly [Each in Action]: `${Name}:${Each}` };
+export function defineScopes(name: string, ...actions: readonly string[]): Record<string, DefinedScope> {
+  return Object.fromEntries(actions.map((action) => [action, `${name}:${action}` as const]));
+}
+
+/** The scopes of all extensions. */
+export class StoreScopes {
+  constructor(
+    readonly all: readonly string[],
+    /** A new key gets them, unless its creator names others. */
+    readonly ofNewKey: readonly string[],
+  ) {}
+}
+
+/** A migration of TypeORM with a `down`. Its class name ends with its timestamp in milliseconds. */
+export type MigrationClass = new () => MigrationInterface;
+
+/** A type of events. The feed and webhooks have them for their account, if the key has the scope. */
+export interface EventFacts {
+  /** The DTO class of `data`. */
+  readonly data: Type<object>;
+  /** The scope that a key needs to read them. A list: any one of these. */
+  readonly scope: string | readonly string[];
+  /** A key with this scope reads those of every account in the feed. @internal */
+  readonly staffScope?: string;
+  /** True if they have no account: every account reads them. @internal */
+  readonly isShared?: true;
+}
+
+export type EventTypes = Readonly<Record<string, EventFacts>>;
+
+export type Modules = readonly (Type | DynamicModule)[];
+
+/** A part of the store: its modules, and the facts about them that the rest of the service needs. */
+export interface Extension {
+  /** In lower case. Its scopes begin with `${name}:`. */
+  readonly name: string;
+  /** Or a function of the values of all settings, for modules that a setting switches off. */
+  readonly modules?: Modules | ((config: Config & Readonly<Record<string, unknown>>) => Modules);
+  readonly migrations?: readonly MigrationClass[];
+  /** From `defineScopes(name, …)`. */
+  readonly scopes?: readonly DefinedScope[];
+  /** Groups of operations in the OpenAPI document, with their descriptions. */
+  readonly tags?: Readonly<Record<string, string>>;
+  /** Codes of the operations in their `on`, else of every operation. An own operation names its codes in `rejects`. */
+  readonly errors?: readonly DefinedError[];
+  /** Types of events, such as `grooming.booked`, that it writes with `Events`. They begin with `${name}.`. */
+  readonly events?: EventTypes;
+  /** They are read with the store's own. A class gets their values from `@Inject(CONFIG)`, as `ConfigOf<…>`. */
+  readonly settings?: Settings;
+  /** The versions of `animal-store` that it works with, a range of semver such as `^2.0.0`. */
+  readonly compatibility?: string;
+}
+
+/** A class with `@StoreExtension`, or an extension whose modules the settings choose. */
+export type ExtensionModule = Type | Extension;
+
+const EXTENSION = 'animal-store:extension';
+
+/**
+ * Declares the module of an extension: the members of Nest's `@Module`, and the facts of the extension. If it has one tag,
+ * the operations of its controllers get it.
+ */
+export function StoreExtension({
+  imports = [],
+  controllers = [],
+  providers = [],
+  exports = [],
+  ...facts
+}: ModuleMetadata & Omit<Extension, 'modules'>): ClassDecorator {
+  return (target) => {
+    Module({ imports, controllers, providers, exports })(target);
+    SetMetadata(EXTENSION, facts)(target);
+    const tags = Object.keys(facts.tags ?? {});
+    if (tags.length === 1) for (const each of controllers) ApiTags(...tags)(each);
+  };
+}
+
+/** @param given undefined if files import each other @throws UserError for another value */
+export function extensionOf(given: ExtensionModule | undefined): Extension {
+  const isClass = typeof given === 'function';
+  const facts = isClass ? new Reflector().get<Extension | undefined>(EXTENSION, given) : given;
+  if (typeof facts?.name === 'string') return isClass ? { ...facts, modules: [given] } : facts;
+  const problem = isClass
+    ? `${given.name} is no extension: add @StoreExtension({ name: …, … }) to the class.`
+    : `extensions has ${given ? 'a value without a name' : String(given)}: give it classes with @StoreExtension({ name: …, … }), from files that do not import each other.`;
+  throw new UserError(problem);
+}

@@ -1,0 +1,296 @@
+import {
+  applyDecorators,
+  type ArgumentMetadata,
+  HttpException,
+  Injectable,
+  Logger,
+  type Type,
+  type ValidationError,
+  ValidationPipe,
+} from '@nestjs/common';
+import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { getMetadataStorage, ValidateBy, ValidateIf, ValidationTypes } from 'class-validator';
+import { validationFailed } from '../errors/common.errors';
+
+/** The group of class-transformer for queries and paths, whose values are texts. */
+const FROM_TEXT = 'text';
+const TO_CLASS = { toClassOnly: true };
+
+export interface FieldFacts<Value = unknown> {
+  /** Markdown, for the OpenAPI document. */
+  readonly description: string;
+  readonly optional?: true;
+  readonly nullable?: true;
+  /** True if the service changes the member without a request: it is not part of the entity tag. */
+  readonly untagged?: true;
+  /** Swagger UI sends the example of an optional parameter. */
+  readonly example?: Value | null;
+  /** Documents the value of a member that is left out; the class sets it. */
+  readonly default?: Value;
+}
+
+/** The value of a field. An invalid value stays as it is when it is converted, so that the validator rejects it. */
+interface Rule {
+  readonly schema: ApiPropertyOptions;
+  readonly isValid: (value: unknown) => boolean;
+  /** Completes `name must be …`, also for the value that it rejects. */
+  readonly rule: string | ((value: unknown, name: string) => string);
+  /** Converts the text of a query or path; texts, if it is given several times. */
+  readonly fromText?: (text: unknown) => unknown;
+  readonly fromJson?: (value: unknown) => unknown;
+  /** The class of the object, or of the objects of a list. */
+  readonly classOf?: () => Type<object>;
+}
+
+/** The members of a JSON object, or the parameters of a query or path. */
+type Members = Readonly<Record<string, unknown>>;
+
+interface Field extends Rule {
+  readonly facts: FieldFacts;
+}
+
+type Fields = ReadonlyMap<string, Field>;
+
+/** The facts about all values of a DTO class. No subclass inherits them. */
+interface ClassFacts {
+  readonly bodyExample?: object;
+  readonly isOptional?: true;
+  readonly needsMember?: true;
+  /** The fields of a class with `@QuickDto()`. */
+  readonly quickFields?: Fields;
+}
+
+/** The metadata of a prototype: the fields of its class and of its base classes. */
+const FIELDS = Symbol('fields');
+const CLASS_FACTS = Symbol('class facts');
+
+/** Declares a field once: its validation, its schema in the document, and so the output of the serializer. */
+export function declareField(facts: FieldFacts, value: Rule): PropertyDecorator {
+  const { optional, nullable, description, example, default: preset } = facts;
+  const { schema, isValid, rule, fromText, fromJson } = value;
+  const isLeftOut = (given: unknown): boolean =>
+    (given === undefined && optional === true) || (given === null && nullable === true);
+  const document = optional ? ApiPropertyOptional : ApiProperty;
+  return applyDecorators(
+    document(Object.assign(nullable ? { nullable } : {}, schema, { default: preset, description, example })),
+    (target: object, field: string | symbol) => {
+      const known = fieldsOf(target);
+      const own = { ...value, facts, isValid: (given: unknown) => isLeftOut(given) || isValid(given) };
+      Reflect.defineMetadata(FIELDS, new Map(known).set(String(field), own), target);
+    },
+    // A required field, too: it would have the condition of an optional field that it overrides.
+    ValidateIf((_, given) => !isLeftOut(given)),
+    ...(fromText ? [Transform((given) => fromText(given.value), { groups: [FROM_TEXT], ...TO_CLASS })] : []),
+    ...(fromJson ? [Transform((given) => fromJson(given.value), TO_CLASS)] : []),
+    ValidateBy({
+      name: 'isField',
+      validator: {
+        validate: isValid,
+        defaultMessage: (args) => mistakeIn(args?.property ?? '', rule, args?.value),
+      },
+    }),
+  );
+}
+
+function mistakeIn(name: string, rule: Rule['rule'], value: unknown): string {
+  if (value === undefined) return `${name} is missing`;
+  return `${name} must be ${typeof rule === 'string' ? rule : rule(value, name)}`;
+}
+
+/** Returns the fields of a prototype, including inherited ones. */
+function fieldsOf(prototype: object): Fields {
+  return Reflect.getMetadata(FIELDS, prototype) ?? new Map();
+}
+
+/** Lists the members of a class that are not part of its entity tag. */
+export function untaggedMembers({ prototype }: Type<object>): string[] {
+  return [...fieldsOf(prototype)].flatMap(([name, { facts }]) => (facts.untagged ? name : []));
+}
+
+/** Declares filters in the class of a query: the fields of the rows, each of them optional. */
+export function declareFilters(query: Type<object>, rows: Type<object>, members: readonly string[]): void {
+  for (const member of members) {
+    const field = fieldsOf(rows.prototype).get(member);
+    if (!field) throw new Error(`${rows.name}.${member} has no field decorator: a filter needs one.`);
+    const description = `Only items with this \`${member}\`. ${field.facts.description}`;
+    declareField({ description, optional: true }, field)(query.prototype, member);
+  }
+  QuickDto()(query);
+}
+
+export function isObject(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The place of a value within JSON: names of members and indexes of items. */
+export type Place = readonly (string | number)[];
+
+/** Returns the value at a place; undefined if the JSON has no such place. */
+export function valueAt(json: unknown, ...place: Place): unknown {
+  return place.reduce<unknown>((outer, step) => {
+    if (typeof outer !== 'object' || outer === null) return undefined;
+    return Object.getOwnPropertyDescriptor(outer, step)?.value;
+  }, json);
+}
+
+function addClassFacts(facts: ClassFacts): ClassDecorator {
+  return (type) => Reflect.defineMetadata(CLASS_FACTS, { ...classFactsOf(type), ...facts }, type);
+}
+
+export function classFactsOf(type: object): ClassFacts {
+  return Reflect.getOwnMetadata(CLASS_FACTS, type) ?? {};
+}
+
+/** Gives a body another example than its fields. Swagger UI sends it, also if it was not read: it does no harm. */
+export const BodyExample = (bodyExample: object): ClassDecorator => addClassFacts({ bodyExample });
+
+/** Declares that a request may leave out a body of this class: all its members have presets. */
+export const OptionalBody = (): ClassDecorator => addClassFacts({ isOptional: true });
+
+/** Requires at least one member of a DTO class whose members are all optional. */
+export const AtLeastOne = (): ClassDecorator => addClassFacts({ needsMember: true });
+
+/**
+ * Declares that each member of a class has a field decorator and no other decorator of class-validator or
+ * class-transformer. Its values then need neither library. The class of a list has this mark, too.
+ */
+export function QuickDto(): ClassDecorator {
+  return (type) => {
+    const fields = fieldsOf(type.prototype);
+    const lists = [...fields.values()].filter(({ schema, classOf }) => schema.isArray && classOf);
+    // `@ValidateNested()` is a second validator of a list of objects.
+    const hasOthers = validatedFields(type).length !== fields.size + lists.length;
+    const others = lists.filter(({ classOf }) => classOf && !classFactsOf(classOf()).quickFields);
+    if (hasOthers || others.length > 0) throw new Error(`${type.name} has other validators, too.`);
+    addClassFacts({ quickFields: fields })(type);
+  };
+}
+
+/** Lists the field of each validator. `@IsOptional()` and `@ValidateIf()` only switch the others on and off. */
+export function validatedFields(type: Parameters<ClassDecorator>[0]): string[] {
+  return getMetadataStorage()
+    .getTargetValidationMetadatas(type, '', false, false)
+    .filter((each) => each.type !== ValidationTypes.CONDITIONAL_VALIDATION)
+    .map(({ propertyName }) => propertyName);
+}
+
+const OPTIONS = {
+  transform: true,
+  whitelist: true,
+  // The size of a list is checked before its items.
+  stopAtFirstError: true,
+  exceptionFactory: (errors: ValidationError[]) => errors,
+};
+
+/**
+ * Nest's `ValidationPipe` with the errors of this API. The field decorators convert the texts of a query or path. A
+ * value of JSON is never converted.
+ */
+@Injectable()
+export class ApiValidationPipe extends ValidationPipe {
+  private readonly logger = new Logger(ApiValidationPipe.name);
+  private readonly ofTexts = new ValidationPipe({ ...OPTIONS, transformOptions: { groups: [FROM_TEXT] } });
+
+  constructor() {
+    super(OPTIONS);
+  }
+
+  /** @throws ApiError `validation_failed` */
+  override async transform(value: unknown, input: ArgumentMetadata): Promise<unknown> {
+    const { metatype: type } = input;
+    // A parameter of the type bigint has its own pipe, for example from `@PathId()`.
+    if (!type || Object.is(type, BigInt) || !this.toValidate(input)) return value;
+    const { isOptional, needsMember, quickFields } = classFactsOf(type);
+    if (value === undefined && isOptional) value = {};
+    if (!isObject(value)) throw validationFailed([`The ${input.type} must be a JSON object`]);
+    const mistakes: string[] = [];
+    const dto = quickFields ? quickDto(type, value, input, mistakes) : await this.read(value, input, type);
+    if (mistakes.length > 0) throw validationFailed(mistakes);
+    if (!needsMember || Object.values(dto).some((each) => each !== undefined)) return dto;
+    const fields = [...new Set(validatedFields(type))];
+    throw validationFailed([`The ${input.type} must have at least one of ${fields.join(', ')}`]);
+  }
+
+  /** Reads a value by class-transformer and class-validator. */
+  private async read(value: object, input: ArgumentMetadata, type: Type): Promise<object> {
+    try {
+      return await (input.type === 'body'
+        ? super.transform(value, input)
+        : this.ofTexts.transform(value, input));
+    } catch (error) {
+      if (Array.isArray(error)) throw validationFailed([...mistakesIn(error, input, type)]);
+      if (error instanceof HttpException) throw error;
+      this.logger.warn(
+        `A function of a decorator of ${type.name} fails on the ${input.type}: ${String(error)}`,
+      );
+      throw validationFailed(['A field has an unexpected type or form']);
+    }
+  }
+}
+
+/** Creates the DTO of a marked class, and adds its mistakes. Items of a list that is too long are not read. */
+function quickDto(
+  type: Type<object>,
+  value: Members,
+  input: ArgumentMetadata,
+  mistakes: string[],
+  path: readonly string[] = [],
+): object {
+  const dto: Record<string, unknown> = Object.assign(new type());
+  const report = (place: readonly string[], rule: Rule['rule'], given: unknown): unknown =>
+    mistakes.push(repetitionIn(type, input, place, given) ?? mistakeIn(place.join('.'), rule, given));
+  for (const [name, { isValid, rule, schema, classOf, fromText, fromJson }] of classFactsOf(type)
+    .quickFields ?? []) {
+    if (Object.hasOwn(value, name)) {
+      const convert = input.type === 'body' ? fromJson : fromText;
+      dto[name] = convert ? convert(value[name]) : value[name];
+    }
+    const given = dto[name];
+    if (!isValid(given)) report([...path, name], rule, given);
+    if (!classOf || !Array.isArray(given) || given.length > Number(schema.maxItems)) continue;
+    dto[name] = given.map((item: unknown, at) => {
+      const place = [...path, name, String(at)];
+      return isObject(item)
+        ? quickDto(classOf(), item, input, mistakes, place)
+        : report(place, 'a JSON object', item);
+    });
+  }
+  return dto;
+}
+
+/** Says that a query repeats a parameter that has one value. A list of values makes a list of one text. */
+function repetitionIn(
+  { prototype = {} }: Type<object>,
+  { type }: ArgumentMetadata,
+  [name = '']: readonly string[],
+  given: unknown,
+): string | undefined {
+  const field = fieldsOf(prototype).get(name);
+  const isRepeated =
+    type === 'query' && Array.isArray(given) && field && !Array.isArray(field.fromText?.(''));
+  return isRepeated ? `${name} must be given only once` : undefined;
+}
+
+/** The sentence of class-validator, which names no item of a list. */
+const NESTED = /^(?:each value in )?nested property .* must be either object or array$/;
+
+/** Lists a mistake for each field. @param path names and indexes, from the value to the object with these errors */
+function* mistakesIn(
+  errors: readonly ValidationError[],
+  input: ArgumentMetadata,
+  type: Type<object>,
+  path: readonly string[] = [],
+): Generator<string> {
+  const parent = path.map((name) => `${name}.`).join('');
+  for (const { property, value, constraints = {}, children = [] } of errors) {
+    const place = [...path, property];
+    const { nestedValidation, ...own } = constraints;
+    const [sentence = nestedValidation?.replace(NESTED, `${property} must be a JSON object`)] = [
+      repetitionIn(type, input, place, value) ?? [],
+      Object.values(own),
+    ].flat();
+    if (sentence !== undefined) yield `${parent}${sentence}`;
+    yield* mistakesIn(children, input, type, place);
+  }
+}

@@ -1,0 +1,73 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import type { FastifyInstance } from 'fastify';
+import { stringify } from 'lossless-json';
+import { findOperation } from '../operation/operation.decorator';
+import type { EventTypes } from '../extension/extension';
+import { classFactsOf, isObject, valueAt } from '../fields/validation.pipe';
+import { operationsOf } from './responses';
+
+type Schemas = Readonly<Record<string, unknown>>;
+
+/** The examples of parameters that only Nest's own decorators declare, by their schema. */
+const PLAIN: Readonly<Record<string, unknown>> = { '{"type":"string"}': 'text', '{"type":"number"}': 1 };
+
+/** Adds what @nestjs/swagger has no decorator for: least members, examples of bodies and of required parameters. */
+export function completeSchemas(paths: OpenAPIObject['paths'], schemas: Schemas): void {
+  const operations = operationsOf(paths);
+  for (const type of operations.flatMap(({ operationId }) => findOperation(operationId)?.types ?? [])) {
+    const schema = schemas[type.name];
+    const { needsMember, bodyExample: example } = classFactsOf(type);
+    if (isObject(schema)) Object.assign(schema, needsMember && { minProperties: 1 }, example && { example });
+  }
+  // Tools that send requests, such as dredd, read no example of a schema.
+  for (const each of operations.flatMap(({ parameters = [] }) => parameters))
+    if ('in' in each && each.required)
+      each.example ??= valueAt(each.schema, 'example') ?? PLAIN[stringify(each.schema) ?? ''];
+}
+
+/**
+ * Adds the document's schemas to Fastify by name; the serializer of an `@Operation` refers to them. So one class
+ * defines the documented and the sent body.
+ */
+export function addResponseSchemas(fastify: FastifyInstance, { components }: OpenAPIObject): void {
+  // The serializer expects numbers, and ignores bounds and examples. In OpenAPI 3.0 exclusive bounds are booleans.
+  const text = stringify(components?.schemas ?? {}) ?? '{}';
+  const local: Record<string, Schemas> = JSON.parse(
+    text
+      .replaceAll(/"#\/components\/schemas\/([^"]+)"/g, '"$1#"')
+      .replaceAll(/"exclusive(?=M(?:ax|in)imum":(?:true|false))/g, '"x-'),
+  );
+  for (const [name, schema] of Object.entries(local)) {
+    fastify.addSchema({ ...schema, $id: name });
+  }
+}
+
+const REFERENCE = '#/components/schemas/';
+
+/** The name of the variant of an event with `data` of a class. */
+const variantOf = ({ name }: { readonly name: string }) => `${name}Event`;
+
+/** Makes the schema of an event one variant for each class of `data`, which `type` tells apart. */
+export function completeEvents(schemas: Record<string, unknown>, types: EventTypes): void {
+  const { Event: event, EventType: type } = schemas;
+  if (!isObject(event) || !isObject(event['properties']) || !isObject(type)) return;
+  const all = Object.entries(types);
+  schemas['EventType'] = { ...type, enum: all.map(([name]) => name) };
+  for (const { data } of Object.values(types)) {
+    const own = all.filter(([, facts]) => facts.data.name === data.name).map(([name]) => name);
+    const properties = {
+      ...event['properties'],
+      type: { type: 'string', enum: own, description: 'What happened.', example: own[0] },
+      data: { $ref: REFERENCE + data.name },
+    };
+    const description = `An event whose \`data\` is of the class ${data.name}.`;
+    const required = [...[event['required']].flat(), 'data'];
+    schemas[variantOf(data)] = { type: 'object', description, properties, required };
+  }
+  const references = all.map(([name, { data }]) => [name, REFERENCE + variantOf(data)] as const);
+  schemas['Event'] = {
+    description: event['description'],
+    oneOf: [...new Set(references.map(([, $ref]) => $ref))].map(($ref) => ({ $ref })),
+    discriminator: { propertyName: 'type', mapping: Object.fromEntries(references) },
+  };
+}

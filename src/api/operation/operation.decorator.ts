@@ -1,0 +1,188 @@
+import { applyDecorators, HttpCode, type Type } from '@nestjs/common';
+import { RouteSchema } from '@nestjs/platform-fastify';
+import {
+  ApiBody,
+  ApiExtension,
+  ApiExtraModels,
+  ApiOperation,
+  ApiResponse,
+  getSchemaPath,
+} from '@nestjs/swagger';
+import type { DefinedError } from '../errors/api-error';
+import { commonErrors } from '../errors/common.errors';
+import { MAX_ITEMS } from '../lists/page';
+import { classFactsOf, untaggedMembers } from '../fields/validation.pipe';
+import {
+  declareScope,
+  type Deprecation,
+  parameterFactsOf,
+  type RequiredScope,
+  routeFacts,
+  scopeSentence,
+} from '../routes/route-facts';
+import { headersOf, LOCATION_OF_TEXT, type ResponseHeader } from './header-catalogue';
+
+/** An operation of the API, as `@Operation` declares it for its route and for the OpenAPI document. */
+export interface OperationFacts {
+  /** The `operationId`. It is unique; generated clients name a method after it. */
+  readonly id: string;
+  readonly summary: string;
+  /** Markdown. The scope is added to it. */
+  readonly description: string;
+  /** The scope that the key needs, several of which it needs one, or `'any key'`. */
+  readonly scope: RequiredScope;
+  /** The successful response: its status, its DTO class (`[Class]` for a list, undefined for 204), its description. */
+  readonly returns:
+    | readonly [status: 200 | 201, body: Type | readonly [Type], description: string]
+    | readonly [status: 204, body: undefined, description: string];
+  /** The error codes of this operation only: every operation, every body and `@PathId()` add theirs. */
+  readonly rejects?: readonly DefinedError[];
+  /** @deprecated `@Idempotent()` declares it. Without that the start fails. */
+  readonly idempotent?: true;
+  /**
+   * True for a body that soon changes, such as a counter, or is not a resource, such as a batch: it has no `ETag`, and
+   * clients must not store it.
+   */
+  readonly untagged?: true;
+  /**
+   * True if the requests of a valid key count in no window, and none is rejected for a limit or a ban. Nothing limits them,
+   * so the operation must be as cheap as a 429. @internal
+   */
+  readonly uncounted?: true;
+  /** The most items of a list without pages. Default: the list has pages. */
+  readonly maxItems?: number;
+  /** The class of the items if the response may be a list instead; `returns` has the class of the object. */
+  readonly orList?: Type;
+  readonly deprecation?: Deprecation;
+  /** The path of the created resource, such as `/accounts/:name`. Default: its `id` below the path of the operation. */
+  readonly location?: string;
+  /** True for an operation of docs/specification.md. The document marks the others with `x-extension`. */
+  readonly isSpecified?: true;
+}
+
+interface RegisteredOperation extends OperationFacts {
+  /** The error codes of this operation, including its parameters and pages. */
+  readonly rejects: readonly DefinedError[];
+  readonly types: readonly Type<object>[];
+}
+
+/** By id, of two operations the second. */
+const DECLARED = new Map<string | undefined, RegisteredOperation>();
+
+/** Returns the operation with this id; undefined if its route has no `@Operation`. */
+export function findOperation(id: string | undefined): RegisteredOperation | undefined {
+  return DECLARED.get(id);
+}
+
+/**
+ * Declares an operation of the API once: for its route, for its response serializer, which prints only the declared
+ * fields of the DTO class, and for the OpenAPI document. `api/openapi/responses.ts` adds the responses with its codes.
+ */
+export function Operation(declared: OperationFacts): MethodDecorator {
+  return (target, name, descriptor) => {
+    const parameters = parameterFactsOf(target, name);
+    // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
+    const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
+    const rejects = [
+      ...parameters.rejects,
+      ...(declared.rejects ?? []),
+      ...(isPage(declared) ? [commonErrors.validation_failed, commonErrors.invalid_cursor] : []),
+    ];
+    const facts = { ...declared, rejects, types };
+    DECLARED.set(facts.id, facts);
+    const bodies = types
+      .filter((type) => classFactsOf(type).isOptional)
+      .map((type) => ApiBody({ type, required: false }));
+    applyDecorators(...decoratorsOf(facts), ...bodies, ...parameters.decorators)(target, name, descriptor);
+  };
+}
+
+function decoratorsOf(facts: OperationFacts): MethodDecorator[] {
+  const { id, summary, scope, deprecation, location, uncounted } = facts;
+  return [
+    routeFacts({ entityTag: taggedWithout(facts), location, uncounted }),
+    declareScope(scope),
+    ApiOperation({
+      operationId: id,
+      summary,
+      description: `${facts.description}\n\n${scopeSentence(scope)}`,
+      ...(deprecation && { deprecated: true }),
+    }),
+    ...(facts.isSpecified ? [] : [ApiExtension('x-extension', true)]),
+    ...(uncounted ? [ApiExtension('x-uncounted', true)] : []),
+    ...(deprecation ? deprecationOf(deprecation) : []),
+    HttpCode(facts.returns[0]),
+    ...responseOf(facts),
+  ];
+}
+
+function deprecationOf(deprecation: Deprecation): MethodDecorator[] {
+  const { since, sunset } = deprecation;
+  // RFC 9745 and RFC 8594.
+  const headers = { Deprecation: `@${since.getTime() / 1000}`, Sunset: sunset.toUTCString() };
+  return [
+    routeFacts({ deprecation: { ...deprecation, headers } }),
+    ApiExtension('x-sunset', sunset.toISOString().slice(0, 'YYYY-MM-DD'.length)),
+  ];
+}
+
+/** The schema of a list, for the serializer. */
+function listOf({ name }: Type) {
+  return { type: 'array', items: { $ref: `${name}#` } };
+}
+
+function responseOf(facts: OperationFacts): MethodDecorator[] {
+  const { returns, orList, maxItems = MAX_ITEMS, location } = facts;
+  const [status, body, description] = returns;
+  const headers = { ...headersOf(ownHeaders(facts)), ...(location && { Location: LOCATION_OF_TEXT }) };
+  const response = { status, description, headers };
+  if (!body) return [ApiResponse(response)];
+  const documented = (type: Type) => ({ type: 'array', maxItems, items: { $ref: getSchemaPath(type) } });
+  if (isList(body))
+    return [
+      ApiExtraModels(body[0]),
+      ApiResponse({ ...response, schema: documented(body[0]) }),
+      RouteSchema({ response: { [status]: listOf(body[0]) } }),
+    ];
+  const object = { $ref: `${body.name}#` };
+  if (!orList)
+    return [ApiResponse({ ...response, type: body }), RouteSchema({ response: { [status]: object } })];
+  const oneOf = [{ $ref: getSchemaPath(body) }, documented(orList)];
+  return [
+    ApiExtraModels(body, orList),
+    ApiResponse({ ...response, schema: { oneOf } }),
+    // Members of JSON Schema.
+    // oxlint-disable-next-line unicorn/no-thenable
+    RouteSchema({ response: { [status]: { if: { type: 'array' }, then: listOf(orList), else: object } } }),
+  ];
+}
+
+/** Lists the members that are not part of the entity tag; undefined if the response has none. The tag of a list has all. */
+function taggedWithout({ returns: [, body], untagged }: OperationFacts): readonly string[] | undefined {
+  if (untagged) return undefined;
+  return body && !isList(body) ? untaggedMembers(body) : [];
+}
+
+function isList(body: Type | readonly [Type] | undefined): body is readonly [Type] {
+  return Array.isArray(body);
+}
+
+/** The list of a 201 is what the request has created. */
+function isPage({ returns: [status, body], maxItems }: OperationFacts): boolean {
+  return status === 200 && isList(body) && maxItems === undefined;
+}
+
+/** Lists the headers that only the successful response has. */
+function ownHeaders(facts: OperationFacts): ResponseHeader[] {
+  const { returns, rejects = [], untagged, deprecation } = facts;
+  const [status, body] = returns;
+  const names: ResponseHeader[] = [];
+  if (status === 201 && !isList(body)) names.push('Location');
+  if (isPage(facts)) names.push('Link');
+  if (body && !untagged) names.push('ETag');
+  // A client may keep the body, and asks whether it is current.
+  if (status === 200 && taggedWithout(facts)?.length === 0) names.push('Cache-Control');
+  if (rejects.includes(commonErrors.idempotency_key_in_use)) names.push('Idempotent-Replayed');
+  if (deprecation) names.push('Link', 'Deprecation', 'Sunset');
+  return names;
+}

@@ -1,0 +1,164 @@
+import { Inject, Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
+import type { ApiError } from '../../api/errors/api-error';
+import { Batches } from '../../database/batches';
+import { Clock } from '../../time/clock';
+import { CONFIG, type Config } from '../../config/config';
+import {
+  expiredApiKey,
+  foreignApiKey,
+  invalidApiKey,
+  malformedApiKey,
+  missingApiKey,
+  revokedApiKey,
+  ROTATED_OUT,
+} from './auth.errors';
+import { Authenticator, type Identity } from './authenticator';
+import { KnownKeysRepository, type KnownKey } from './known-keys.repository';
+import { hashOfSecret, type KeyPrefix, prefixOf } from '../keys/secret';
+
+const AUTHORIZATION = /^authorization$/i;
+const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
+
+/** Bounds the memory of the caches. A full cache evicts the least recently used secret. */
+const MAX_KNOWN = 100_000;
+const MAX_UNKNOWN = 10_000;
+
+/**
+ * A revocation, rotation or change of plan must apply within 5 s. The age counts from the start of the query, so 1 s
+ * is left for the query itself.
+ */
+const MAX_AGE_MS = 4_000;
+
+/** Longest wait of a lookup for its query. */
+const MAX_WAIT_MS = 5_000;
+
+/** The result of a lookup. `key` is undefined if the secret belongs to no key. */
+interface KeyLookup {
+  readonly key: KnownKey | undefined;
+  /** Clock time, in milliseconds, at which the query started. */
+  readonly askedAt: number;
+}
+
+/** Finds the principal of a request by an API key in its `Authorization` header. */
+@Injectable()
+export class KeyAuthenticator extends Authenticator {
+  private readonly prefix: KeyPrefix;
+  private readonly cache: KeyCache;
+
+  /** @internal */
+  constructor(
+    keys: KnownKeysRepository,
+    private readonly clock: Clock,
+    @Inject(CONFIG) { deployment }: Config,
+  ) {
+    super();
+    this.prefix = prefixOf(deployment);
+    this.cache = new KeyCache(keys, clock);
+  }
+
+  /** The result is synchronous if the key is cached or is malformed. */
+  override identify(request: FastifyRequest): Identity | Promise<Identity> {
+    const secret = bearerToken(request);
+    if (typeof secret !== 'string') return secret;
+    const hash = hashOfSecret(secret);
+    if (hash === undefined) return { rejection: malformedApiKey(secret) };
+    const lookup = this.cache.lookup(hash);
+    return lookup instanceof Promise
+      ? lookup.then((found) => this.judge(secret, found))
+      : this.judge(secret, lookup);
+  }
+
+  private judge(secret: string, lookup: KeyLookup | undefined): Identity {
+    const key = lookup?.key;
+    const rejection = secret.startsWith(this.prefix)
+      ? key && this.rejectionOf(key)
+      : foreignApiKey(this.prefix);
+    if (rejection || !key) return { rejection: rejection ?? invalidApiKey(), known: key?.principal };
+    return { principal: key.principal };
+  }
+
+  private rejectionOf(key: KnownKey): ApiError | undefined {
+    if (key.isRevoked) return revokedApiKey();
+    // Compared on every request, because a cached key may have expired since it was read.
+    const endsWithKey = key.secretValidUntil?.getTime() === key.expiresAt?.getTime();
+    if (this.isPast(key.secretValidUntil) && !endsWithKey) return ROTATED_OUT;
+    return this.isPast(key.expiresAt) ? expiredApiKey() : undefined;
+  }
+
+  private isPast(time: Date | null): boolean {
+    // An unreadable time counts as past.
+    return time !== null && !(time.getTime() > this.clock.now());
+  }
+}
+
+/** Returns the bearer token of a request (RFC 6750, 2.1), or the rejection of a request without exactly one. */
+export function bearerToken(request: FastifyRequest): string | { readonly rejection: ApiError } {
+  // Node drops all Authorization headers but the first, so a request with two of them is ambiguous.
+  const names = request.raw.rawHeaders.filter((text, at) => at % 2 === 0 && AUTHORIZATION.test(text));
+  if (names.length > 1) return { rejection: invalidApiKey() };
+  const match = BEARER.exec(request.headers.authorization ?? '');
+  return match ? (match[1] ?? '') : { rejection: missingApiKey() };
+}
+
+/**
+ * Caches keys by the hash of their secret, so that a recently used key costs no query. Concurrent requests with one key
+ * share a query, and concurrent lookups share a statement.
+ *
+ * Secrets of real keys have a cache and lookups of their own: made-up keys can neither evict nor delay them.
+ */
+class KeyCache {
+  private readonly known: LRUCache<string, KeyLookup>;
+  /** Secrets that are new or belong to no key. */
+  private readonly unknown: LRUCache<string, KeyLookup>;
+
+  constructor(
+    keys: KnownKeysRepository,
+    private readonly clock: Clock,
+  ) {
+    const refreshes = this.batches(keys, true);
+    this.known = new LRUCache<string, KeyLookup>({
+      // With only `max` it would be allocated whole, which takes a twentieth of a start.
+      maxSize: MAX_KNOWN,
+      sizeCalculation: () => 1,
+      fetchMethod: (hash) => refreshes.add(hash),
+      // A failed refresh keeps the entry: it is still the secret of a key. `lookup` checks its age before use.
+      noDeleteOnFetchRejection: true,
+    });
+    const lookups = this.batches(keys, false);
+    this.unknown = new LRUCache<string, KeyLookup>({
+      // A full cache may evict a lookup under way.
+      ignoreFetchAbort: true,
+      max: MAX_UNKNOWN,
+      fetchMethod: async (hash) => {
+        const found = await lookups.add(hash);
+        if (found.key) this.known.set(hash, found);
+        return found;
+      },
+    });
+  }
+
+  /** @param hash SHA-256 of the secret as hex */
+  lookup(hash: string): KeyLookup | Promise<KeyLookup | undefined> {
+    const known = this.known.get(hash);
+    const found = known ?? this.unknown.get(hash);
+    // The age is negative after the clock was set back. Such an entry counts as expired.
+    const ageMs = found ? this.clock.now() - found.askedAt : Number.NaN;
+    if (found && ageMs >= 0 && ageMs <= MAX_AGE_MS) return found;
+    // Joins a query that is already running; its `askedAt` is the time at which that query started.
+    return (known ? this.known : this.unknown).fetch(hash, { forceRefresh: true });
+  }
+
+  private batches(keys: KnownKeysRepository, areKnown: boolean) {
+    return new Batches<string, KeyLookup>(
+      async (hashes) => {
+        const askedAt = this.clock.now();
+        const found = await keys.find(hashes, areKnown);
+        return hashes.map((hash) => ({ key: found.get(hash), askedAt }));
+      },
+      // A flood of made-up keys holds one connection of the pool.
+      { maxRunning: areKnown ? 2 : 1, maxWaitMs: MAX_WAIT_MS },
+    );
+  }
+}

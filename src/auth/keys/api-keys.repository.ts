@@ -1,0 +1,122 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { PageRequest } from '../../api/lists/page';
+import { Sql } from '../../database/sql';
+import { ApiKeyEntity } from './api-key.entity';
+import type { KeyPrefix, storedFormOf } from './secret';
+
+/** A key as `keys list` shows it, without its secret. */
+export interface ListedKey extends Omit<ApiKeyEntity, 'accountId' | 'secretHash'> {
+  readonly account: string;
+  /** Null if the key is not banned now. */
+  readonly bannedUntil: Date | null;
+}
+
+/** Which keys to list; all by default. */
+export interface KeyFilter {
+  readonly account?: string | undefined;
+  /** Only valid keys that expire before this time. */
+  readonly expiring?: Date | undefined;
+  readonly revoked?: true;
+  /** Only keys that are banned now. */
+  readonly banned?: true;
+}
+
+const KEYS = `
+  SELECT k.number, k.id, a.name AS account, k.label, k.prefix, k.last_four AS "lastFour", k.scopes, k.addresses,
+         k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
+         b.banned_until AS "bannedUntil", k.last_used_at AS "lastUsedAt"
+  FROM api_keys k JOIN accounts a ON a.id = k.account_id
+  LEFT JOIN key_bans b ON b.key_id = k.id::text AND b.banned_until > $2`;
+
+/** Its first number is $6. A key is valid or not at $2. */
+const list = (from: '>=' | '<=', order: 'ASC' | 'DESC') => `${KEYS}
+  WHERE ($1::bigint IS NULL OR k.account_id = $1) AND k.number ${from} $6
+    AND ($3::timestamptz IS NULL OR k.revoked_at IS NULL AND k.expires_at > $2 AND k.expires_at <= $3)
+    AND (NOT $4 OR k.revoked_at IS NOT NULL) AND (NOT $5 OR b.banned_until IS NOT NULL)
+  ORDER BY k.number ${order} LIMIT $7`;
+
+const FIND = `${KEYS} WHERE k.id = $1`;
+
+/** The key may be one of a team's authenticator, so its id is any text. */
+const LIFT_BAN =
+  'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING banned_until > $2 AS "isBanned"';
+
+/**
+ * Keeps the old secret for good: a client that still sends it gets `revoked_api_key`. Older secrets keep the end of their
+ * grace period, unless the new grace period ends earlier.
+ */
+const REPLACE_SECRET = `
+  WITH older AS (
+    UPDATE rotated_secrets SET valid_until = $4 WHERE key_id = $1 AND valid_until > $4
+  ), old AS (
+    INSERT INTO rotated_secrets (secret_hash, key_id, valid_until)
+    SELECT secret_hash, id, $4 FROM api_keys WHERE id = $1
+  )
+  UPDATE api_keys SET secret_hash = $2, last_four = $3 WHERE id = $1`;
+
+@Injectable()
+export class ApiKeysRepository {
+  constructor(private readonly sql: Sql) {}
+
+  /** Returns the prefix of the keys of this database; undefined before the first start of a service. */
+  async keyPrefix(manager: EntityManager): Promise<KeyPrefix | undefined> {
+    const [row] = await manager.query<{ prefix: KeyPrefix }[]>('SELECT key_prefix AS prefix FROM deployment');
+    return row?.prefix;
+  }
+
+  /** @returns the id that the database assigned */
+  async insert(key: Partial<ApiKeyEntity>, manager: EntityManager): Promise<string> {
+    const { identifiers } = await manager.insert(ApiKeyEntity, key);
+    return String(identifiers[0]?.['id']);
+  }
+
+  /** Lists a page of keys in the order of their creation, or the other way. */
+  list(
+    { direction, first, count }: PageRequest,
+    { expiring, revoked, banned }: KeyFilter,
+    accountId: bigint | undefined,
+    now: Date,
+  ): Promise<ListedKey[]> {
+    const values = [
+      accountId ?? null,
+      now,
+      expiring ?? null,
+      revoked ?? false,
+      banned ?? false,
+      first,
+      count,
+    ];
+    const text = direction === 'ascending' ? list('>=', 'ASC') : list('<=', 'DESC');
+    return this.sql.rows<ListedKey>({ text, isPlannedAnew: true }, values);
+  }
+
+  /** @returns undefined if no key has the id */
+  async find(id: string, now: Date, transaction?: EntityManager): Promise<ListedKey | undefined> {
+    return (await this.sql.rows<ListedKey>(FIND, [id, now], transaction))[0];
+  }
+
+  /** @returns true if the key had a ban */
+  async liftBan(id: string, now: Date, manager: EntityManager): Promise<boolean> {
+    const rows = await this.sql.rows<{ isBanned: boolean }>(LIFT_BAN, [id, now], manager);
+    return rows.some(({ isBanned }) => isBanned);
+  }
+
+  /**
+   * Reads a key and locks its row, so that it cannot be rotated or revoked before the transaction ends. The second of
+   * two concurrent rotations therefore finds, and replaces, the secret that the first one created.
+   */
+  lock(id: string, manager: EntityManager): Promise<ApiKeyEntity | null> {
+    return manager.findOne(ApiKeyEntity, { where: { id }, lock: { mode: 'pessimistic_write' } });
+  }
+
+  /** Replaces the secret of a key that the transaction has locked, and keeps the old one as a rotated secret. */
+  async replaceSecret(
+    id: string,
+    secret: ReturnType<typeof storedFormOf>,
+    graceEndsAt: Date,
+    manager: EntityManager,
+  ): Promise<void> {
+    await this.sql.rows(REPLACE_SECRET, [id, secret.secretHash, secret.lastFour, graceEndsAt], manager);
+  }
+}

@@ -1,0 +1,50 @@
+import { Controller, Get } from '@nestjs/common';
+import type { Principal } from '../../api/routes/request-context';
+import { CurrentPrincipal } from '../guards/bearer.guard';
+import { Operation } from '../../api/operation/operation.decorator';
+import { ANY_KEY } from '../../api/routes/route-facts';
+import { Bans, CurrentStanding, type Standing, type Usage } from '../../rate-limit';
+import { ApiKey, type ApiKeyWindow } from './key.dto';
+
+@Controller('key')
+export class KeyController {
+  constructor(private readonly bans: Bans) {}
+
+  @Get()
+  @Operation({
+    id: 'getKey',
+    summary: 'Show the current API key',
+    description:
+      'Returns what the key may do, how much of its limits is left, and its strikes. The request counts in no window. It also succeeds while the limits are used up, and while the key is banned.',
+    scope: ANY_KEY,
+    untagged: true,
+    uncounted: true,
+    returns: [200, ApiKey, 'The key.'],
+  })
+  getKey(
+    @CurrentPrincipal() principal: Principal,
+    @CurrentStanding() { windows, strikes, bannedUntil }: Standing,
+  ): ApiKey {
+    const { minute, day } = windows;
+    if (!day) throw new Error('the rate-limit store has no daily window of an account');
+    return {
+      id: principal.keyId,
+      label: principal.label ?? null,
+      account: principal.accountName,
+      plan: principal.plan,
+      scopes: principal.scopes,
+      createdAt: principal.createdAt ?? null,
+      expiresAt: principal.expiresAt ?? null,
+      limits: { minute: windowOf(minute), day: windowOf(day) },
+      strikes: {
+        count: strikes,
+        banAfter: this.bans.banAfter,
+        bannedUntil: bannedUntil === undefined ? null : new Date(bannedUntil),
+      },
+    };
+  }
+}
+
+function windowOf({ limit, remaining, resetAt }: Usage): ApiKeyWindow {
+  return { limit, remaining, resetAt: new Date(resetAt) };
+}

@@ -1,0 +1,144 @@
+import type { QueryConfig } from 'pg';
+import {
+  QueryFailedError,
+  QueryRunnerAlreadyReleasedError,
+  QueryRunnerProviderAlreadyReleasedError,
+} from 'typeorm';
+import { codeOf, UserError } from '../config/user-error';
+
+/** SQLSTATE code of a read-only session: after a failover the old server may keep its sessions. */
+const READ_ONLY = '25006';
+
+/** SQLSTATE codes of a session with other prepared statements, because a pooler without them has switched it. */
+const SWITCHED = /^(26000|42P05)$/;
+
+/**
+ * SQLSTATE codes and classes of temporary failures: the same request may succeed later
+ * (PostgreSQL documentation, appendix A).
+ */
+const UNAVAILABLE_STATES = [
+  '42501', // a right is missing, until the operator grants it
+  '40', // rolled back: serialization failure, deadlock
+  '53', // insufficient resources: connections, memory, disk
+  '55P03', // lock not available in time
+  '57', // operator intervention: shutdown, cancelled by timeout, starting up
+  '58', // system error outside PostgreSQL: I/O
+];
+
+/** Severities with which the server ends or rejects the session, with any code. */
+const SESSION_ENDED = /^(FATAL|PANIC)$/;
+
+/** SQLSTATE codes and classes of an ended session, for servers that translate the severities. */
+const SESSION_ENDED_STATE = /^(08|57P|25P0[34])/;
+
+const SOCKET_ERROR = /^(ECONN\w+|EHOSTUNREACH|ENET\w+|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT)$/;
+
+/** Messages, without a code, for a query that node-postgres 8 did not send. */
+const UNSENT = /^Client (has encountered a connection error|was closed) and is not queryable$/;
+
+/** Marks an error of `connect`, such as an expired certificate: nothing was sent, and the database is unavailable. */
+export const UNSENT_MARK = Symbol('unsent');
+
+/** Message of node-postgres 8, without a code, if a query exceeds `query_timeout`. */
+const QUERY_TIMEOUT = 'Query read timeout';
+
+/** The message for a response with another transaction status than that of our own statements. */
+export const POOLER_FAULT =
+  'The pooler in front of the database opens transactions of its own, which lose changes: with pgpool-II set backend_clustering_mode to streaming_replication.';
+
+/** Makes the error of a statement that was not sent, because others took too long. */
+export const waitTimeout = (): Error => new Error('timeout exceeded while waiting for other statements');
+
+/** Messages of this service, node-postgres and pg-pool if a statement was not sent, or a connection was lost. */
+const UNAVAILABLE_MESSAGE =
+  /^(timeout (exceeded|expired)|The pooler|Query read timeout|Connection terminated|Cannot use a pool after|.* SSL connection)/;
+
+/** A check of the database failed, for the reason in `cause`. */
+export class DatabaseUnavailableError extends Error {}
+
+/** The connection was lost after a change was sent: it may or may not have taken effect. */
+export class OutcomeUnknownError extends Error {
+  constructor(override readonly cause: Error) {
+    super(cause.message);
+  }
+}
+
+/** Statements without a change: if their result is lost, the request can be retried. */
+const READS = /^\s*SELECT\b/;
+
+/** Returns the error of a single statement that was sent, from the error of node-postgres. */
+export function failureOf(query: QueryConfig, parameters: unknown[], error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const failure = new QueryFailedError(query.text, parameters, error);
+  return !READS.test(query.text) && isResultLost(failure) ? new OutcomeUnknownError(failure) : failure;
+}
+
+/** Returns true if a query failed because the server, a connection or a lock was not available in time. */
+export function isDatabaseUnavailable(error: unknown): boolean {
+  if (error instanceof OutcomeUnknownError || error instanceof DatabaseUnavailableError) return true;
+  if (UNSENT_MARK in Object(error) || isSessionEnded(error)) return true;
+  // The session has ended between two statements of a transaction.
+  if (error instanceof QueryRunnerAlreadyReleasedError) return true;
+  if (error instanceof QueryRunnerProviderAlreadyReleasedError) return true;
+  const [code, message] = [codeOf(error), textOf(error, 'message')];
+  if (isUnusable(error) || SOCKET_ERROR.test(code)) return true;
+  if (isSqlState(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
+  return UNSENT.test(message) || UNAVAILABLE_MESSAGE.test(message);
+}
+
+/** Returns true if a query failed because its connection is lost, whether or not it was sent. */
+export function isConnectionLost(error: unknown): boolean {
+  return !isSqlState(codeOf(error)) || isSessionEnded(error);
+}
+
+/** Returns true if a statement was sent and the connection was lost before its result arrived. */
+export function isResultLost(error: unknown): error is QueryFailedError {
+  // TypeORM wraps every error of a statement; other errors occurred before it.
+  return error instanceof QueryFailedError && isConnectionLost(error) && !UNSENT.test(error.message);
+}
+
+export function isReadOnly(error: unknown): boolean {
+  return codeOf(error) === READ_ONLY;
+}
+
+export function isQueryTimeout(error: unknown): boolean {
+  return textOf(error, 'message') === QUERY_TIMEOUT;
+}
+
+/**
+ * Returns true if no other query must use the connection. After a timeout node-postgres leaves the query running, and
+ * the next one waits for it; if the server has disappeared, until TCP gives up.
+ */
+export function isUnusable(error: unknown): boolean {
+  return isQueryTimeout(error) || isReadOnly(error) || SWITCHED.test(codeOf(error));
+}
+
+/** Returns true if a foreign key of another table kept a row from being deleted, by its own action or by RESTRICT. */
+export function isStillReferenced(error: unknown): boolean {
+  return error instanceof QueryFailedError && /^(23503|23001)$/.test(codeOf(error));
+}
+
+/** EPIPE has the form of an SQLSTATE. */
+function isSqlState(code: string): boolean {
+  return /^[0-9A-Z]{5}$/.test(code) && !SOCKET_ERROR.test(code);
+}
+
+function isSessionEnded(error: unknown): boolean {
+  return SESSION_ENDED.test(textOf(error, 'severity')) || SESSION_ENDED_STATE.test(codeOf(error));
+}
+
+/** Reads a text of an error of Node.js or the server, which TypeORM copies to its own; empty if it is missing. */
+function textOf(error: unknown, name: 'message' | 'severity'): string {
+  const properties: Readonly<Record<string, unknown>> = Object(error);
+  const text = properties[name];
+  return typeof text === 'string' ? text : '';
+}
+
+/** Part of the advice if `session_replication_role` is `replica`. Only a superuser may change it. */
+export const RESET_REPLICA = 'ALTER ROLE and ALTER DATABASE … RESET session_replication_role';
+
+/** Explains that triggers do not fire, or that a rule replaces changes. */
+export function unfired(fixes = RESET_REPLICA): UserError {
+  const fault = 'The database confirms changes without their events or checks.';
+  return new UserError(`${fault} As a superuser run ${fixes}.`);
+}

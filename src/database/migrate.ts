@@ -1,0 +1,243 @@
+import { DataSource, Migration, MigrationExecutor, type MigrationInterface, type QueryRunner } from 'typeorm';
+import { recordAudit } from './audit';
+import { announced, type DatabaseConfig, dataSourceOptions, SET_ROLE } from './data-source';
+import {
+  acceptNewerSchema,
+  compareSchema,
+  type MigrationState,
+  readApplied,
+  rejectNewerSchema,
+} from './schema-states';
+import { Audit1795219200012 } from './migrations/core.migrations';
+import { UserError } from '../config/user-error';
+
+export interface SchemaMigration {
+  /** It ends with a timestamp in milliseconds. */
+  readonly name: string;
+  /** Undefined for a migration of the store. */
+  readonly extension: string | undefined;
+  readonly create: new () => MigrationInterface;
+}
+
+/** A database, and the migrations that give it the schema of this program, in the order in which they run. */
+export interface SchemaConfig extends DatabaseConfig {
+  readonly migrations: readonly SchemaMigration[];
+}
+
+export const MIN_SERVER_VERSION = 15;
+
+/** Identifies our migrations among the advisory locks of a database. */
+const MIGRATION_LOCK = 7_263_504_918;
+
+/** Removes every timeout of the running transaction; a server ignores those that it does not know. */
+export const WITHOUT_TIMEOUTS = `
+  SELECT set_config(name, '0', true) FROM pg_settings
+  WHERE name IN ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
+
+/** Makes the changes of the running transaction write no events. */
+export const WITHOUT_EVENTS = `SELECT set_config('animal_store.events', 'off', true)`;
+
+/**
+ * Applies all pending migrations in one transaction; concurrent instances wait for it.
+ *
+ * @param keyPrefix of a service, to which the database then belongs
+ * @returns the names of the migrations, and the extensions with tables that this program does not have; `newer` is the
+ *   last migration of a newer version of the store
+ * @throws UserError if this program cannot use a newer version's schema, or the database belongs to a service with other
+ *   keys
+ */
+export function migrate(config: SchemaConfig, keyPrefix?: string) {
+  return inMigrationTransaction(config, async (runner) => {
+    const migrated = await bringUpToDate(config, runner);
+    if (keyPrefix !== undefined) await claim(runner, keyPrefix);
+    return migrated;
+  });
+}
+
+/** A database without keys of its owner may change it: after a start with the wrong DEPLOYMENT a right one follows. */
+const CLAIM = `
+  INSERT INTO deployment (key_prefix) VALUES ($1) ON CONFLICT (is_only) DO UPDATE SET key_prefix =
+    CASE WHEN EXISTS (SELECT FROM api_keys WHERE prefix = deployment.key_prefix) THEN deployment.key_prefix ELSE excluded.key_prefix END
+  RETURNING key_prefix AS owned`;
+
+async function claim(runner: QueryRunner, keyPrefix: string): Promise<void> {
+  const [{ owned } = { owned: '' }]: { owned: string }[] = await runner.query(CLAIM, [keyPrefix]);
+  if (owned === keyPrefix) return;
+  throw new UserError(
+    `The keys of this database begin with ${owned}, and those of this DEPLOYMENT with ${keyPrefix}: correct DEPLOYMENT (production has ask_live_), or use another database.`,
+  );
+}
+
+/**
+ * Reverts the last migration, or every migration of an extension, newest first.
+ *
+ * @returns their names
+ * @throws UserError if a service uses the database, or no migration belongs to the extension
+ */
+export function revert(config: SchemaConfig, extension?: string): Promise<string[]> {
+  return inMigrationTransaction(config, async (runner) => {
+    const applied = await readApplied(runner);
+    await rejectUsed(runner);
+    rejectNewerSchema(compareSchema(applied, config.migrations));
+    const ofExtension = applied.filter((each) => each.extension === extension);
+    const owners = [...config.migrations, ...applied].flatMap((each) => each.extension ?? []);
+    if (extension !== undefined && !owners.includes(extension)) {
+      const names = [...new Set(owners)].join(', ') || 'none';
+      throw new UserError(
+        `No migration is of the extension ${extension}. Extensions with migrations: ${names}.`,
+      );
+    }
+    const reverted = extension === undefined ? applied.slice(-1) : ofExtension.toReversed();
+    // Before its migration, and after "down" of it, there is no table of the entries.
+    const isAudited = applied.some(({ name }) => name === Audit1795219200012.name);
+    for (const { name, extension: owner } of reverted) {
+      const migration = config.migrations.find((each) => each.name === name);
+      if (!migration) {
+        throw new UserError(
+          `The migration ${name} belongs to the extension ${owner}, which this program does not have. Run "db revert --extension ${owner}" with a program that has it.`,
+        );
+      }
+      if (isAudited) await recordAudit(runner, { command: 'db revert', details: name });
+      if (owner !== null) await runner.query('DELETE FROM extension_migrations WHERE name = $1', [name]);
+      await runner.query('DELETE FROM migrations WHERE name = $1', [name]);
+      await withoutDefaultPrivileges(runner, () => new migration.create().down(runner));
+    }
+    // An empty table of this name is that of another program.
+    if (reverted.length === applied.length) await runner.query('DROP TABLE IF EXISTS migrations');
+    return reverted.map(({ name }) => name);
+  });
+}
+
+export function migrationStates(config: SchemaConfig): Promise<MigrationState[]> {
+  return inMigrationTransaction(config, async (runner) =>
+    compareSchema(await readApplied(runner), config.migrations),
+  );
+}
+
+export async function relationsOf(config: DatabaseConfig): Promise<string[]> {
+  const rows: { relname: string }[] = await inMigrationTransaction(config, (runner) =>
+    runner.query(
+      'SELECT relname FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace',
+    ),
+  );
+  return rows.map(({ relname }) => relname);
+}
+
+/**
+ * Runs `work` in one transaction while no other process migrates the same database. The connection is its own: those of
+ * the service must be opened after a migration has changed the role.
+ *
+ * @throws UserError if the server is too old, or the database has another encoding than UTF8
+ */
+export async function inMigrationTransaction<T>(
+  config: DatabaseConfig,
+  work: (runner: QueryRunner) => Promise<T>,
+): Promise<T> {
+  const { extra, ...options } = dataSourceOptions({ ...config, databasePoolSize: 1 });
+  // A migration, or the wait for one of another instance, may take longer than a request.
+  const source = new DataSource({ ...options, extra: { ...extra, query_timeout: 0 } });
+  await source.initialize();
+  try {
+    return await source.transaction(async ({ queryRunner }) => {
+      if (!queryRunner) throw new Error('a transaction has a query runner');
+      await rejectUnsuitable(queryRunner);
+      await queryRunner.query(WITHOUT_TIMEOUTS);
+      const locking = queryRunner.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+      await announced('another process, which uses the schema', locking);
+      return await work(queryRunner);
+    });
+  } finally {
+    await source.destroy();
+  }
+}
+
+async function rejectUnsuitable(runner: QueryRunner): Promise<void> {
+  const [row]: { version: string; encoding: string }[] = await runner.query(
+    `SELECT current_setting('server_version_num') AS version, current_setting('server_encoding') AS encoding`,
+  );
+  // A number such as 180004 for PostgreSQL 18.4.
+  const version = Math.floor(Number(row?.version) / 10_000);
+  if (version < MIN_SERVER_VERSION) {
+    throw new UserError(
+      `The server in DATABASE_URL is PostgreSQL ${version}, and Animal Store needs ${MIN_SERVER_VERSION} or later: upgrade it, or name another.`,
+    );
+  }
+  if (row?.encoding === 'UTF8') return;
+  throw new UserError(
+    `The database in DATABASE_URL has the encoding ${row?.encoding}, and Animal Store needs UTF8: name one that was created with ENCODING 'UTF8'.`,
+  );
+}
+
+/** @throws UserError if an instance of the service is registered, which it does every 3 s until it stops */
+export async function rejectUsed(runner: QueryRunner): Promise<void> {
+  const [table]: { name: string | null }[] = await runner.query(
+    `SELECT to_regclass('rate_limit_instances') AS name`,
+  );
+  if (!table?.name) return;
+  const instances: unknown[] = await runner.query(
+    `SELECT FROM rate_limit_instances WHERE seen_at > clock_timestamp() - interval '10 seconds'`,
+  );
+  if (instances.length === 0) return;
+  throw new UserError(
+    'A service uses the database, or did so in the last 10 s: stop every instance and try again.',
+  );
+}
+
+/** Records the extension of each migration, which may have a new name. */
+const RECORD = `
+  INSERT INTO extension_migrations AS known (name, extension) SELECT * FROM unnest($1::text[], $2::text[])
+  ON CONFLICT (name) DO UPDATE SET extension = excluded.extension WHERE known.extension <> excluded.extension`;
+
+/** Does the work of `migrate` inside the transaction of the caller. */
+export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migrations'>, runner: QueryRunner) {
+  const states = compareSchema(await readApplied(runner), migrations);
+  const newer = await acceptNewerSchema(states, runner);
+  // The program's own migrations are the first states, in the same order.
+  const pending = migrations.filter((_each, at) => states[at]?.state === 'pending');
+  await applyMigrations(pending, runner);
+  const owned = migrations.filter(({ extension }) => extension !== undefined);
+  await runner.query(RECORD, [owned.map(({ name }) => name), owned.map(({ extension }) => extension)]);
+  await runner.query(SET_ROLE);
+  const applied = pending.map(({ name }) => name);
+  if (applied.length > 0) await recordAudit(runner, { command: 'migrate', details: applied.join(', ') });
+  const removed = states.flatMap(({ state, extension }) => (state === 'removed' ? [String(extension)] : []));
+  return { applied, removed: [...new Set(removed)], newer };
+}
+
+export function timestampOf({ name }: SchemaMigration): number {
+  return Number(name.slice(-13));
+}
+
+/** Makes the statements that suspend what other roles get at a creation, and resume it. PUBLIC keeps functions and types. */
+const DEFAULT_PRIVILEGES = `
+  SELECT concat(scope, ' REVOKE ', privilege_type, ' ON ', kind, ' FROM ', role) AS suspend,
+    concat(scope, ' GRANT ', privilege_type, ' ON ', kind, ' TO ', role, CASE WHEN is_grantable THEN ' WITH GRANT OPTION' END) AS resume
+  FROM pg_default_acl, aclexplode(defaclacl), LATERAL (SELECT
+    concat('ALTER DEFAULT PRIVILEGES', ' IN SCHEMA ' || nullif(defaclnamespace, 0)::regnamespace) AS scope,
+    CASE defaclobjtype WHEN 'r' THEN 'TABLES' WHEN 'S' THEN 'SEQUENCES' WHEN 'f' THEN 'FUNCTIONS' WHEN 'T' THEN 'TYPES'
+      WHEN 'n' THEN 'SCHEMAS' ELSE 'LARGE OBJECTS' END AS kind,
+    coalesce(nullif(grantee, 0)::regrole::text, 'PUBLIC') AS role) AS words
+  WHERE defaclrole = quote_ident(current_user)::regrole AND grantee <> defaclrole
+    AND (grantee <> 0 OR defaclobjtype NOT IN ('f', 'T'))`;
+
+/** Runs `work` without the default privileges of other roles (decision 41). A rollback resumes them. */
+async function withoutDefaultPrivileges(runner: QueryRunner, work: () => Promise<void>): Promise<void> {
+  const rights: { suspend: string; resume: string }[] = await runner.query(DEFAULT_PRIVILEGES);
+  await runner.query(rights.map(({ suspend }) => suspend).join(';'));
+  await work();
+  await runner.query(rights.map(({ resume }) => resume).join(';'));
+}
+
+/** TypeORM would run all of them by time, but the store's must run before those that extend it. */
+export async function applyMigrations(migrations: readonly SchemaMigration[], runner: QueryRunner) {
+  if (migrations.length === 0) return;
+  const executor = new MigrationExecutor(runner.dataSource, runner);
+  await withoutDefaultPrivileges(runner, async () => {
+    for (const migration of migrations) {
+      const { name, create } = migration;
+      const step = new Migration(undefined, timestampOf(migration), name, new create());
+      const waiting = `the migration ${name}, which takes long or waits for a transaction that uses its tables`;
+      await announced(waiting, executor.executeMigration(step));
+    }
+  });
+}

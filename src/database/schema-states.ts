@@ -1,0 +1,112 @@
+import type { QueryRunner } from 'typeorm';
+import { AccountsAndApiKeys1795219200000 } from './migrations/core.migrations';
+import { UserError } from '../config/user-error';
+
+/** A migration of the database; `extension` is null for one of the store. */
+export interface AppliedMigration {
+  readonly name: string;
+  readonly extension: string | null;
+}
+
+/** `removed`: of an extension that this program does not have. `newer`: of a newer version of what it has. */
+export interface MigrationState extends AppliedMigration {
+  readonly state: 'applied' | 'pending' | 'removed' | 'newer';
+}
+
+/** Parts of a database: `target` is the schema of new tables, with `relations`, and `present` that of the migrations. */
+interface Found {
+  readonly migrations: boolean;
+  readonly owners: boolean;
+  readonly target: string | null;
+  readonly present: string | null;
+  readonly relations: string[];
+}
+
+/** Members of PostgreSQL's own extensions, such as the view `pg_stat_statements`, belong to no program. */
+const FOUND = `
+  SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND relkind = 'r') AS migrations,
+         to_regclass('extension_migrations') IS NOT NULL AS owners,
+         quote_ident(current_schema()) AS target,
+         (SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = to_regclass('migrations')) AS present,
+         ARRAY(SELECT relname::text FROM pg_class
+               WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind NOT IN ('i', 'I', 't', 'c')
+                 AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
+               ORDER BY relname LIMIT 3) AS relations`;
+
+/** Every version of the store begins with this migration. The table of another program may have other columns. */
+const OURS = `SELECT FROM migrations AS found WHERE to_jsonb(found) ->> 'name' = '${AccountsAndApiKeys1795219200000.name}'`;
+
+/**
+ * Returns the migrations of the database, in the order in which they were applied.
+ *
+ * @param database a connection of TypeORM, or of a backup
+ * @throws UserError if new tables would be in another schema than these: a backup would lack one of the two;
+ *   or if tables of another program are there
+ */
+export async function readApplied(database: {
+  query<Row extends object>(text: string): Promise<Row[]>;
+}): Promise<AppliedMigration[]> {
+  const [exists] = await database.query<Found>(FOUND);
+  const { target, present, relations = [] } = exists ?? {};
+  if (target && (target.startsWith('pg_') || target !== (present ?? target))) {
+    throw new UserError(
+      `New tables would be in the schema ${target}, not in ${present ?? 'public'}: let the search_path of the user in DATABASE_URL name only the schema of the store.`,
+    );
+  }
+  if (!exists?.migrations || (await database.query(OURS)).length === 0) {
+    if (relations.length === 0) return [];
+    throw new UserError(
+      `The database belongs to another program (it has ${relations.join(', ')}): set DATABASE_URL to an empty database, or to an empty schema with ?options=-csearch_path%3DNAME.`,
+    );
+  }
+  // Version 1.0.0 has no extensions.
+  if (!exists.owners) return database.query('SELECT name, NULL AS extension FROM migrations ORDER BY id');
+  return database.query(`
+    SELECT name, extension FROM migrations LEFT JOIN extension_migrations USING (name) ORDER BY migrations.id`);
+}
+
+/** Lists the migrations of this program, then those that only the database has, each in order. */
+export function compareSchema(
+  applied: readonly AppliedMigration[],
+  migrations: readonly { readonly name: string; readonly extension: string | undefined }[],
+): MigrationState[] {
+  const own = migrations.map(({ name, extension = null }) => ({ name, extension }));
+  const isIn = (list: readonly AppliedMigration[], name: string) => list.some((each) => each.name === name);
+  const isKnown = ({ extension }: AppliedMigration) => own.some((each) => each.extension === extension);
+  return [
+    ...own.map((each) => ({ ...each, state: isIn(applied, each.name) ? 'applied' : 'pending' }) as const),
+    ...applied
+      .filter(({ name }) => !isIn(own, name))
+      .map((each) => ({ ...each, state: isKnown(each) ? 'newer' : 'removed' }) as const),
+  ];
+}
+
+/**
+ * A migration of the store adds only what the version before ignores, so that both run during an update. One that drops
+ * what still older versions read writes the last migration of the version before into this comment.
+ */
+const OLDEST_USER = `SELECT obj_description('migrations'::regclass, 'pg_class') AS needed`;
+
+/** Accepts a newer version of the store unless this program lacks what it needs, or would migrate below it. */
+export async function acceptNewerSchema(states: readonly MigrationState[], runner: QueryRunner) {
+  const ofStore = states.filter(({ extension }) => extension === null);
+  const newer = ofStore.findLast(({ state }) => state === 'newer');
+  if (newer === undefined) return rejectNewerSchema(states);
+  const [{ needed } = { needed: null }]: { needed: string | null }[] = await runner.query(OLDEST_USER);
+  const isUsable =
+    ofStore.every(({ state }) => state !== 'pending') &&
+    (needed === null || ofStore.some(({ name, state }) => name === needed && state === 'applied'));
+  rejectNewerSchema(isUsable ? states.filter(({ extension }) => extension !== null) : states);
+  return newer.name;
+}
+
+/** @throws UserError if a newer version of the store, or of an extension, has migrated the database */
+export function rejectNewerSchema(states: readonly MigrationState[]): void {
+  const newer = states.find(({ state }) => state === 'newer');
+  if (!newer) return;
+  const owner = newer.extension === null ? 'Animal Store' : `the extension ${newer.extension}`;
+  const hint = newer.extension === null ? '' : ' If you have renamed it, give its class this name again.';
+  throw new UserError(
+    `The database was migrated by a newer version of ${owner} (${newer.name}). Install that version again, or run its "db revert" until this migration is reverted.${hint}`,
+  );
+}

@@ -1,0 +1,181 @@
+import { type IncomingMessage, METHODS } from 'node:http';
+import type { CanActivate, ExecutionContext } from '@nestjs/common';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type DuplicateKeyInfo, parse } from 'lossless-json';
+import type { Config } from '../config/config';
+import { ApiError } from '../api/errors/api-error';
+import { commonErrors } from '../api/errors/common.errors';
+import { integralValue } from '../api/fields/int64';
+import { countHeader } from './framing';
+import type { StrictHandling } from './strict-handling';
+
+/** The methods whose body has a meaning. A GET, HEAD or DELETE may have one, which is ignored (RFC 9110, 9.3). */
+const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
+
+/** Deepest nesting of arrays and objects. The parser is recursive, so the depth is checked before it runs. */
+const MAX_DEPTH = 32;
+
+/** Most members and items in a body, which bounds the work of everything after it. A batch of 100 animals has 401. */
+const MAX_VALUES = 2_000;
+
+/** The first preference of this name counts (RFC 7240, section 2). */
+const HANDLING = /(?:^|,)\s*handling\s*=\s*"?(\w*)/i;
+
+const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** Makes Fastify leave every body unread, because the guards come first, and accept every method of Node.js. */
+export function leaveBodiesUnread(fastify: FastifyInstance): void {
+  for (const method of METHODS) {
+    // Node.js never hands CONNECT to a route.
+    if (method !== 'CONNECT') fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+  }
+}
+
+/**
+ * Checks the media type of a body, then its size, then its text, then its members if the client asks for it. It is the last
+ * guard, so the others have admitted the request; and a guard, so `@Body()`, `@Body('name')` and `@Req()` have the body. An
+ * empty body counts as no body.
+ */
+export class JsonBodyGuard implements CanActivate {
+  constructor(
+    private readonly config: Config,
+    private readonly strictHandling: StrictHandling,
+  ) {}
+
+  /** @throws ApiError 413, 415 or 400 */
+  async canActivate(context: ExecutionContext): Promise<true> {
+    const http = context.switchToHttp();
+    const request = http.getRequest<FastifyRequest>();
+    const reply = http.getResponse<FastifyReply>();
+    const { headers, method, raw, routeOptions } = request;
+    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+    if (hasBody && WITH_BODY.has(method) && !routeOptions.config.unrouted) await this.read(request, reply);
+    const isStrict = HANDLING.exec(String(headers['prefer']))?.[1]?.toLowerCase() === 'strict';
+    // A list in another form, `id[]=1`, would be ignored and return everything.
+    if (isStrict || /[[\]]|%5[bd]/i.test(raw.url ?? ''))
+      await this.strictHandling.check(request, reply, isStrict);
+    return true;
+  }
+
+  private async read(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+    const { headers, raw } = request;
+    const typeError = mediaTypeError(request);
+    const limit = this.config.bodyLimitBytes;
+    const message = `The body is larger than ${limit} bytes.`;
+    /** Returns the error of a body that has at least so many bytes. */
+    const errorAt = (bytes: number): ApiError | undefined => {
+      if (bytes > 0 && typeError) return typeError;
+      return bytes > limit ? commonErrors.payload_too_large({ message }) : undefined;
+    };
+    const error = errorAt(Number(headers['content-length'] ?? 0)) ?? raw.bodyError;
+    if (error) throw error;
+    // A client that waits for it never sends a body that the service would discard (RFC 9110, 10.1.1).
+    if (headers.expect !== undefined && raw.httpVersion === '1.1') reply.raw.writeContinue();
+    const bytes = await collect(raw, errorAt);
+    if (bytes.length === 0) return;
+    request.rawBody = bytes;
+    request.body = parseJson(bytes);
+  }
+}
+
+/** Reads a body until it ends, or until the number of its bytes is an error. */
+function collect(raw: IncomingMessage, errorAt: (bytes: number) => ApiError | undefined): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let bytes = 0;
+    const fail = (error: ApiError): void => {
+      raw.off('data', take).resume();
+      reject(error);
+    };
+    const take = (chunk: Buffer): void => {
+      bytes += chunk.length;
+      chunks.push(chunk);
+      const error = errorAt(bytes);
+      if (error) fail(error);
+    };
+    raw.on('data', take).on('end', () => resolve(Buffer.concat(chunks, bytes)));
+    // The body is broken or late. If the client has disconnected, the error serves the log line only.
+    raw.on('error', () => fail(raw.bodyError ?? commonErrors.malformed_request()));
+  });
+}
+
+/** Checks Content-Encoding and Content-Type. JSON has no charset parameter, so it is ignored (RFC 8259, 11). */
+function mediaTypeError({ headers, raw }: FastifyRequest): ApiError | undefined {
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (encoding.trim().toLowerCase() !== 'identity') {
+    const message = 'Content-Encoding is not supported: send the body as it is.';
+    return commonErrors.unsupported_media_type({ message });
+  }
+  const [mediaType = ''] = (headers['content-type'] ?? '').split(';', 1);
+  const isOneType = countHeader(raw.rawHeaders, 'content-type') <= 1;
+  if (isOneType && mediaType.trim().toLowerCase() === 'application/json') return undefined;
+  return commonErrors.unsupported_media_type({ message: 'Content-Type must be application/json.' });
+}
+
+/**
+ * Parses a body as JSON (RFC 8259). An int64 that a number cannot hold exactly becomes a bigint. A fraction that a
+ * number would round to an integer becomes NaN. Any other number becomes a number. RFC 8259, section 4, leaves repeated
+ * names to the receiver: two members of one name are rejected if their parsed values differ.
+ *
+ * @throws ApiError `malformed_json`
+ */
+export function parseJson(bytes: Uint8Array): unknown {
+  try {
+    const text = utf8.decode(bytes);
+    if (text.startsWith('\uFEFF')) throw malformedJson('it begins with a byte-order mark');
+    const excess = excessOf(text);
+    if (excess !== undefined) throw malformedJson(excess);
+    return parse(text, undefined, { parseNumber, onDuplicateKey });
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    // The words of the parser and of the decoder are not for clients.
+    const [, character] = /at position (\d+)/.exec(String(error)) ?? [];
+    throw malformedJson(
+      character === undefined ? 'it is not valid UTF-8' : `it cannot be parsed (at character ${character})`,
+    );
+  }
+}
+
+/** @param digits a number of JSON */
+export function parseNumber(digits: string): bigint | number {
+  const value = Number(digits);
+  if (!Number.isSafeInteger(value)) return integralValue(digits) ?? value;
+  return String(value) === digits || integralValue(digits) !== undefined ? value : Number.NaN;
+}
+
+/** The parser calls this only if the two values differ, and NaN differs from itself. */
+function onDuplicateKey({ position, oldValue, newValue }: DuplicateKeyInfo): unknown {
+  if (Object.is(oldValue, newValue)) return newValue;
+  const reason = 'two members of one object have the same name and different values';
+  throw malformedJson(`${reason} (at character ${position})`);
+}
+
+function malformedJson(reason: string): ApiError {
+  const mistake = `The body is not acceptable JSON: ${reason}`;
+  return commonErrors.malformed_json({ message: `${mistake}.`, mistakes: [mistake] });
+}
+
+/** Counts outside strings. Up to its first syntax error a text has the levels and values that the parser would see. */
+function excessOf(text: string): string | undefined {
+  let depth = 0;
+  let values = 0;
+  let isFirst = false;
+  let inString = false;
+  for (let at = 0; at < text.length && depth <= MAX_DEPTH && values <= MAX_VALUES; at += 1) {
+    const char = text.charAt(at);
+    if (inString) {
+      if (char === '\\') at += 1;
+      else if (char === '"') inString = false;
+    } else if (char > ' ') {
+      const isEnd = char === ']' || char === '}';
+      // The first value of an array or object follows no comma.
+      if (char === ',' || (isFirst && !isEnd)) values += 1;
+      isFirst = char === '[' || char === '{';
+      if (isFirst) depth += 1;
+      else if (isEnd) depth -= 1;
+      else inString = char === '"';
+    }
+  }
+  if (depth > MAX_DEPTH) return `it is nested deeper than ${MAX_DEPTH} levels`;
+  return values > MAX_VALUES ? `it has more than ${MAX_VALUES} values` : undefined;
+}

@@ -1,0 +1,194 @@
+import {
+  fastify as createServer,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+} from 'fastify';
+import { Pool } from 'pg';
+import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import type { DataSource } from 'typeorm';
+import type { Config } from '../config/config';
+import { commonErrors, sendError } from '../api/errors/common.errors';
+import { listenError } from '../config/user-error';
+import type { Logger } from './logger';
+import type { Connections } from './connections';
+import { routeOf } from './request-log';
+
+/** One Prometheus may collect from many services. */
+const PREFIX = 'animal_store_';
+
+/** A page takes a few milliseconds; a request may wait seconds for a connection. */
+const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Node accepts more than 30 methods; each would be a separate series. */
+const NAMED_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+/** With WORKERS: an average would hide the process that hangs; all workers have the same of what cannot be added. */
+const OF_WORKERS: Partial<Record<Aggregator, Aggregator>> = { average: 'max', omit: 'first' };
+
+/** The metrics of one application. No label has a value that a client can choose freely. */
+export class Metrics {
+  readonly registry = new Registry();
+  private readonly durations = new Histogram({
+    name: `${PREFIX}http_request_duration_seconds`,
+    help: 'Time from the headers of a request to the end of its response.',
+    labelNames: ['route', 'method', 'status'],
+    buckets: DURATION_BUCKETS_SECONDS,
+    registers: [this.registry],
+  });
+  private readonly errors = this.counter(
+    'refusals_total',
+    'Responses with an Error body, by its code.',
+    'code',
+  );
+  private readonly decisions = this.counter(
+    'rate_limit_decisions_total',
+    'Rate-limit decisions by plan (anonymous: without a valid key) and verdict.',
+    'plan',
+    'verdict',
+  );
+  private readonly bans = this.counter('bans_total', 'Bans of API keys.');
+  private readonly deprecatedCalls = this.counter(
+    'deprecated_calls_total',
+    'Calls of deprecated operations with a valid key, by account.',
+    'account',
+    'route',
+  );
+
+  constructor(
+    { driver }: DataSource,
+    connections: Connections,
+    { droppedLines }: Logger,
+    limits: { readonly isShared: boolean },
+  ) {
+    collectDefaultMetrics({ register: this.registry, prefix: PREFIX });
+    for (const metric of this.registry.getMetricsAsArray())
+      metric.aggregator = OF_WORKERS[metric.aggregator] ?? metric.aggregator;
+    // Prometheus sees no increase in the first value of a series.
+    this.errors.inc({ code: commonErrors.internal_error.code }, 0);
+    // TypeORM's type does not show its pool.
+    const pool = 'master' in driver && driver.master instanceof Pool ? driver.master : new Pool();
+    const open = 'Open database connections by state: in_use or idle.';
+    const connectionsByState = () => ({ in_use: pool.totalCount - pool.idleCount, idle: pool.idleCount });
+    this.read(Gauge, 'database_pool_connections', open, connectionsByState, 'state');
+    const waiting = 'Queries and transactions that wait for a database connection.';
+    this.read(Gauge, 'database_pool_waiting_requests', waiting, () => pool.waitingCount);
+    const size = 'Maximum number of connections in the pool.';
+    this.read(Gauge, 'database_pool_size', size, () => pool.options.max);
+    const shared =
+      '1 if the rate-limit counters are shared through Redis, 0 if this instance counts separately.';
+    this.read(Gauge, 'rate_limit_shared', shared, () => Number(limits.isShared), undefined, 'min');
+    this.read(Gauge, 'http_connections', 'Open client connections.', () => connections.bySocket.size);
+    const shed = 'New connections closed because MAX_CONNECTIONS was reached (refused).';
+    const outcomes = () => ({ refused: connections.refused });
+    this.read(Counter, 'http_connections_shed_total', shed, outcomes, 'outcome');
+    const dropped = 'Log lines dropped because standard output could not be written.';
+    this.read(Counter, 'log_lines_dropped_total', dropped, droppedLines);
+  }
+
+  record(request: FastifyRequest, reply: FastifyReply): void {
+    const { errorCode, principal, rateLimit, routeOptions } = request;
+    const route = routeOf(request) ?? 'none';
+    const method = NAMED_METHODS.has(request.method) ? request.method : 'other';
+    this.durations.observe({ route, method, status: reply.statusCode }, reply.elapsedTime / 1_000);
+    if (errorCode !== undefined) this.countRejection(errorCode);
+    if (rateLimit) this.decisions.inc({ plan: principal?.plan ?? 'anonymous', verdict: rateLimit.verdict });
+    if (rateLimit?.beganBan) this.bans.inc();
+    if (routeOptions.config.deprecation && principal)
+      this.deprecatedCalls.inc({ account: principal.accountName, route });
+  }
+
+  /** Counts an error by its code; called directly if no route saw the request (invalid HTTP, a timeout). */
+  countRejection(code: string): void {
+    this.errors.inc({ code });
+  }
+
+  private counter<Label extends string>(name: string, help: string, ...labelNames: Label[]): Counter<Label> {
+    return new Counter({ name: `${PREFIX}${name}`, help, labelNames, registers: [this.registry] });
+  }
+
+  /** Adds a metric that is read at each scrape: its value, or one for each value of its label. */
+  private read(
+    type: typeof Gauge | typeof Counter,
+    name: string,
+    help: string,
+    read: () => number | Readonly<Record<string, number>>,
+    label?: string,
+    aggregator: Aggregator = 'sum',
+  ): void {
+    const metric: Gauge | Counter = new type({
+      name: `${PREFIX}${name}`,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers: [this.registry],
+      aggregator,
+      collect: () => {
+        const values = read();
+        metric.reset();
+        if (label === undefined) metric.inc(Number(values));
+        else for (const [value, count] of Object.entries(values)) metric.inc({ [label]: value }, count);
+      },
+    });
+  }
+}
+
+/** The message of the primary process that asks a worker for its metrics. */
+export const METRICS = 'metrics';
+
+export type MetricList = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
+
+/**
+ * Records every request, and serves the metrics and the health checks on METRICS_PORT, where a connection waits for none
+ * of the clients. The port opens before the service accepts requests, and closes after the last response. The primary
+ * process adds those of its workers.
+ */
+export function serveMetrics(
+  fastify: FastifyInstance,
+  metrics: Metrics,
+  ofExtensions: Registry,
+  config: Pick<Config, 'metricsHost' | 'metricsPort'> & { readonly isWorker?: boolean },
+  workers?: { readonly metrics: (own: MetricList) => Promise<Registry> },
+): void {
+  const { metricsHost: host, metricsPort: port = 0, isWorker } = config;
+  const registries = [metrics.registry, ofExtensions];
+  fastify.addHook('onResponse', (request, reply, done) => {
+    metrics.record(request, reply);
+    done();
+  });
+  const read = async () =>
+    (await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()))).flat();
+  if (isWorker) {
+    const respond = async (): Promise<void> => {
+      process.send?.({ metrics: await read() });
+    };
+    process.on('message', (message) => void (message === METRICS && respond()));
+    return;
+  }
+  // It serves no request, so it does not see that Redis is back.
+  const readOfPrimary = async () =>
+    (await read()).filter(({ name }) => name !== `${PREFIX}rate_limit_shared`);
+  const server = createServer({ forceCloseConnections: true });
+  server.get('/metrics', async (_request, reply) => {
+    const registry = workers ? await workers.metrics(await readOfPrimary()) : Registry.merge(registries);
+    reply.type(registry.contentType);
+    return registry.metrics();
+  });
+  for (const path of ['/livez', '/readyz'])
+    server.get(path, (request, reply) => {
+      reply.hijack();
+      fastify.routing(request.raw, reply.raw);
+    });
+  server.setNotFoundHandler((_request, reply) => sendError(reply, commonErrors.route_not_found()));
+  server.setErrorHandler((error, _request, reply) => {
+    fastify.log.error({ err: error }, 'metrics failed');
+    return sendError(reply, commonErrors.internal_error());
+  });
+  fastify
+    .addHook('onReady', async () => {
+      const url = await server.listen({ host, port }).catch((error: unknown) => {
+        throw listenError(error, host, port, 'METRICS_');
+      });
+      fastify.log.info(`Metrics are at ${url}/metrics`);
+    })
+    .addHook('onClose', () => server.close());
+}

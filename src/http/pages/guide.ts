@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { Marked } from 'marked';
+import { type Config, siteOf } from '../../config/config';
+import { serveStatic } from './static-content';
+import { pageHeaders } from './pages';
+
+const FOLDER = join(__dirname, '..', '..', '..', 'docs');
+
+/** The documents for clients, and the paths of their pages. */
+const PAGES: Readonly<Record<string, string>> = {
+  'guide.md': 'guide',
+  'events.md': 'guide/events',
+  'errors.md': 'guide/errors',
+  'api-details.md': 'guide/details',
+  'agents.md': 'guide/agents',
+};
+
+const MARKDOWN = { 'Content-Type': 'text/markdown; charset=utf-8' };
+
+/** The service in the examples. */
+const EXAMPLE = 'http://127.0.0.1:3000';
+
+/** A link of Markdown to another file of the package. */
+const LINK = /\[([^\]]+)\]\((?!https:|#)([^)#]+)([^)]*)\)/g;
+
+const marked = new Marked({
+  renderer: {
+    heading({ tokens, depth, text }) {
+      // The anchors of GitHub.
+      const id = text
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+        .replaceAll(' ', '-');
+      return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+    },
+  },
+});
+
+/** Serves the documents for clients as pages, and as texts for language models (llmstxt.org). */
+export function serveGuide(fastify: FastifyInstance, config: Config): void {
+  const hasMcp = fastify.hasRoute({ method: 'POST', url: '/mcp' });
+  serveStatic(fastify, '/llms.txt', () => [MARKDOWN, linksForAgents(config, hasMcp)]);
+  const documents = Object.entries(PAGES).map(([file, path]) => {
+    const text = readFileSync(join(FOLDER, file), 'utf8').replaceAll(/<!--.*?-->\n*/gs, '');
+    return { path, text, title: /^# (.*)/.exec(text)?.[1] ?? file };
+  });
+  const pages = documents.map(({ path, title }) => [path, title]);
+  if (config.docsEnabled) pages.unshift(['', 'Animal Store'], ['docs', 'API reference']);
+  // The first request reads it, when the port is known.
+  const named = (text: string) => text.replaceAll(EXAMPLE, siteOf(baseUrlOf(config, fastify)));
+  serveStatic(fastify, '/llms-full.txt', () => [
+    MARKDOWN,
+    documents.map(({ text }) => linkPages(named(text), '')).join('\n'),
+  ]);
+  for (const { path, text, title } of documents) {
+    const root = path.includes('/') ? '../' : './';
+    const links = pages.map(([to, name]) => `<a href="${root}${to}">${name}</a>`);
+    const render = () => marked.parse(linkPages(named(text), root), { async: false });
+    serveStatic(fastify, `/${path}`, () => [pageHeaders(), layout(title, root, links.join('\n'), render())]);
+  }
+}
+
+/** Completes a relative base URL by an address that reaches the listening service on its own machine. */
+function baseUrlOf({ publicBaseUrl, port }: Config, { server }: FastifyInstance): string {
+  const address = server.address();
+  // PORT=0 takes a free one.
+  const used = port || (typeof address === 'object' && address?.port);
+  return URL.canParse(publicBaseUrl) ? publicBaseUrl : `http://127.0.0.1:${used}${publicBaseUrl}`;
+}
+
+function linksForAgents({ publicBaseUrl: base, docsEnabled }: Config, hasMcp: boolean): string {
+  const root = siteOf(base);
+  const docs = `- [Swagger UI](${root}/docs): the same for people, with a form for each operation\n`;
+  const mcp = `- [Model Context Protocol](${root}/mcp): Streamable HTTP; one tool for each operation that the key may use\n`;
+  return `# Animal Store API
+
+> An HTTP/JSON API of a store for animals: list, add, change and order animals.
+
+Every request needs an API key: \`Authorization: Bearer <API_KEY>\`. The operator of this deployment creates keys. Requests are limited per minute and per day by the plan of the account. Identifiers are int64: keep integers beyond 2^53 exact.
+
+## Links
+
+- [OpenAPI document](${root}/openapi.json): every operation, parameter, limit and error of the API below ${base}
+- [Guide](${root}/guide): how to use them, with examples; [as one text](${root}/llms-full.txt)
+${docsEnabled ? docs : ''}${hasMcp ? mcp : ''}`;
+}
+
+/** Replaces links to documents by links to their pages, and links to files that the service does not have by their text. */
+function linkPages(markdown: string, root: string): string {
+  return markdown.replaceAll(LINK, (_link, text: string, file: string, anchor: string) => {
+    const path = file === '../openapi.json' ? 'openapi.json' : PAGES[file];
+    return path === undefined ? text : `[${text}](${root}${path}${anchor})`;
+  });
+}
+
+/** Returns an HTML page. @param root the relative address of the service */
+function layout(title: string, root: string, links: string, content: string): string {
+  return `<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8" />
+    <meta name="viewport" content="width=device-width, initial-scale=1" />
+    <title>${title} · Animal Store</title>
+    <link rel="icon" href="${root}favicon.ico" />
+    <link rel="stylesheet" href="${root}guide/pages.css" />
+  </head>
+  <body>
+    <nav aria-label="Pages">${links}</nav>
+    <main>
+${content}</main>
+  </body>
+</html>
+`;
+}

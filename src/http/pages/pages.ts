@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { OpenAPIObject } from '@nestjs/swagger';
+import type { FastifyInstance } from 'fastify';
+import type { Config } from '../../config/config';
+import { serveStatic } from './static-content';
+import { JSON_TYPE } from '../../api/errors/api-error';
+import { jsonText, yamlText } from '../../api/openapi/document';
+
+/** Swagger UI needs two files of its package. */
+const SWAGGER_UI = dirname(require.resolve('swagger-ui-dist/package.json'));
+const CSS = { 'Content-Type': 'text/css; charset=utf-8' };
+const JAVASCRIPT = { 'Content-Type': 'text/javascript; charset=utf-8' };
+// RFC 9512.
+const YAML = { 'Content-Type': 'application/yaml; charset=utf-8' };
+
+/** Read at the start: a later version may replace the files. */
+const read = (file: string): string => readFileSync(join(__dirname, file), 'utf8');
+const ICON = read('icon.svg');
+const STYLE = read('pages.css');
+const FRONT_PAGE = { html: read('front-page.html'), script: read('front-page.js') };
+const DOCS = { html: read('docs.html'), style: read('docs.css'), script: read('docs.js') };
+
+/** Serves the OpenAPI document, the front page at `/` and Swagger UI at `/docs`, without a key and from memory. */
+export function servePages(fastify: FastifyInstance, config: Config, document: OpenAPIObject): void {
+  const { docsEnabled, publicBaseUrl } = config;
+  serveStatic(fastify, '/openapi.json', () => [{ 'Content-Type': JSON_TYPE }, jsonText(document)]);
+  serveStatic(fastify, '/openapi.yaml', () => [YAML, yamlText(document)]);
+  serveStatic(fastify, '/favicon.ico', () => [{ 'Content-Type': 'image/svg+xml' }, ICON]);
+  serveStatic(fastify, '/guide/pages.css', () => [CSS, STYLE]);
+  if (!docsEnabled) return;
+  // The page sends the key to the base URL; if that is a path, to the address in the browser. No other character of a
+  // base URL has a meaning in HTML.
+  const html = FRONT_PAGE.html.replaceAll('{{base}}', publicBaseUrl.replaceAll('&', '&amp;'));
+  serveStatic(fastify, '/', () => [pageHeaders([publicBaseUrl]), html]);
+  // A proxy may have no `/docs`.
+  serveStatic(fastify, '/guide/front-page.js', () => [JAVASCRIPT, FRONT_PAGE.script]);
+  const servers = (document.servers ?? []).map(({ url }) => url);
+  serveStatic(fastify, '/docs', () => [pageHeaders(servers), DOCS.html]);
+  // Relative, so that it also works behind a proxy that adds a prefix.
+  fastify.get('/docs/', { config: { public: true } }, (_request, reply) => reply.redirect('../docs'));
+  serveStatic(fastify, '/docs/docs.css', () => [CSS, DOCS.style]);
+  serveStatic(fastify, '/docs/docs.js', () => [JAVASCRIPT, DOCS.script]);
+  for (const [file, type] of Object.entries({ 'swagger-ui.css': CSS, 'swagger-ui-bundle.js': JAVASCRIPT }))
+    serveStatic(fastify, `/docs/${file}`, () => [type, readFileSync(join(SWAGGER_UI, file))]);
+}
+
+/**
+ * Returns the headers of an HTML page. Its content security policy (CSP 3) allows files of this origin. It forbids inline
+ * code, eval, frames and other hosts.
+ *
+ * @param connectTo base URLs to which the page's scripts may send requests; a path is one of this origin
+ */
+export function pageHeaders(connectTo: readonly string[] = []) {
+  const origins = connectTo.filter((url) => URL.canParse(url)).map((url) => new URL(url).origin);
+  return {
+    'Content-Type': 'text/html; charset=utf-8',
+    'Content-Security-Policy': [
+      "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:",
+      ["connect-src 'self'", ...origins].join(' '),
+      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    ].join('; '),
+    'Referrer-Policy': 'no-referrer',
+  };
+}

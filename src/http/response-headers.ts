@@ -1,0 +1,134 @@
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { COMMON_HEADERS, COMPONENT_HEADERS } from '../api/operation/header-catalogue';
+import { entityTagOf, isNotModified, serializeJson } from '../api/entity-tags/entity-tag';
+import { JSON_TYPE } from '../api/errors/api-error';
+import { linksOf, Page } from '../api/lists/page';
+import type { PathParams } from '../api/routes/route-facts';
+import type { Connections } from './connections';
+import { framingError, isApiTarget } from './framing';
+
+/** The constant headers of every response, whether or not Fastify sends it. */
+export const CONSTANT_HEADERS = { 'X-Content-Type-Options': 'nosniff' } as const;
+
+/** Returns the rate-limit headers of a response that shows no windows of the request itself. */
+export type LimitHeaders = (ip?: string, socketAddress?: string) => Readonly<Record<string, string>>;
+
+/** Sets the headers of every response of Fastify, and responds 304 to a conditional read of the current state. */
+export function installResponseHeaders(
+  fastify: FastifyInstance,
+  connections: Connections,
+  baseUrl: string,
+  limitHeaders: LimitHeaders,
+): void {
+  fastify.decorateReply('urlOf', (path, resource) => urlOf(baseUrl, path, resource));
+  fastify.decorateReply('locationOf', function (created) {
+    const own = this.getHeader('Location')?.toString();
+    const { location } = this.request.routeOptions.config;
+    const hasId = typeof created === 'object' && created !== null && 'id' in created;
+    if (own !== undefined || this.statusCode !== 201 || (location === undefined && !hasId)) return own;
+    const prefix = location === undefined ? resourceUrl(this.request, baseUrl) : baseUrl;
+    return urlOf(prefix, location ?? '/:id', created);
+  });
+  fastify.addHook('preSerialization', (_request, reply, payload, done) => {
+    if (payload instanceof Page) sendPage(reply, payload, baseUrl);
+    const location = reply.statusCode === 201 ? reply.locationOf(payload) : undefined;
+    if (location !== undefined) reply.header('Location', location);
+    done(null, payload);
+  });
+  fastify.addHook<unknown, { Params: PathParams }>('onSend', (request, reply, payload, done) => {
+    const { deprecation, entityTag } = request.routeOptions.config;
+    reply.headers(CONSTANT_HEADERS).header('X-Request-Id', request.id);
+    // In the API only setEntityTag() sets another value. Elsewhere a handler may, but it may also have thrown.
+    if (isApiTarget(request.url) || reply.statusCode >= 400 || !reply.hasHeader('Cache-Control'))
+      reply.header('Cache-Control', 'no-store');
+    if (deprecation) {
+      // RFC 5829.
+      const successor = `<${baseUrl}${deprecation.successorOf(request.params)}>; rel="successor-version"`;
+      reply.headers(deprecation.headers).header('Link', successor);
+    }
+    const { ip, socket, rateLimit, standing } = request;
+    if (!rateLimit && !standing) reply.headers(limitHeaders(ip, socket.remoteAddress));
+    if (connections.isStopping || request.raw.bodyError) reply.header('Connection', 'close');
+    const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
+    const isCurrent = entityTag && isWhole && setEntityTag(request, reply, payload);
+    if (isCurrent) reply.code(304);
+    // Fastify itself leaves out the body of HEAD, and sends the length of the 200.
+    if (isCurrent && request.method === 'GET') done(null, null);
+    else done();
+  });
+}
+
+/**
+ * Allows cross-origin use by the allowed origins (Fetch standard, CORS protocol). It runs before the guards,
+ * because browsers send a preflight without a key. For other origins the service behaves as without CORS.
+ */
+export function enableCors(app: NestFastifyApplication, origins: readonly string[]) {
+  if (origins.length === 0) return;
+  const exposedHeaders = ['Allow', ...Object.keys({ ...COMPONENT_HEADERS, ...COMMON_HEADERS })];
+  app.enableCors({
+    delegator: ({ headers, raw }, decide) => {
+      const { origin, upgrade, 'access-control-request-method': asked } = headers;
+      const isAllowed = origin !== undefined && origins.includes(origin);
+      decide(null, {
+        origin: isAllowed ? origin : false,
+        // The hook of framing.ts runs later.
+        preflight: asked !== undefined && upgrade === undefined && !framingError(raw),
+        methods: ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'],
+        exposedHeaders,
+        // In seconds.
+        maxAge: 600,
+      });
+    },
+  });
+}
+
+/** Makes the items of a page the body. Requests that share the page share the text, too. */
+function sendPage(reply: FastifyReply, page: Page<unknown>, baseUrl: string): void {
+  const { request } = reply;
+  const { config: route } = request.routeOptions;
+  if (page.response?.route !== route) {
+    const body = page.printed ?? serializeJson(reply, page.items);
+    const link = linksOf(page, resourceUrl(request, baseUrl));
+    const headers = {
+      'Content-Type': JSON_TYPE,
+      ...(link !== undefined && { Link: link }),
+      ...(route.entityTag && { ETag: entityTagOf(body) }),
+    };
+    page.response = { route, body, headers };
+  }
+  const { body, headers } = page.response;
+  reply.headers(headers).serializer(() => body);
+}
+
+/**
+ * Returns the URL of a request without its query: the path of its route below the configured base URL. The Host header is
+ * ignored.
+ */
+function resourceUrl({ routeOptions, params }: FastifyRequest, baseUrl: string): string {
+  return urlOf(baseUrl, routeOptions.url?.replace(/^\/v1(?=\/)/, ''), params);
+}
+
+function urlOf(prefix: string, path = '', resource: unknown): string {
+  const values: Readonly<Record<string, unknown>> = { ...Object(resource) };
+  return prefix + path.replaceAll(/:(\w+)/g, (_, name: string) => encodeURIComponent(String(values[name])));
+}
+
+/**
+ * Gives a 200 or 201 its entity tag, unless it has one. @returns true for a GET or HEAD whose `If-None-Match` names it
+ * (RFC 9110, 13.1.2)
+ */
+function setEntityTag(request: FastifyRequest, reply: FastifyReply, payload: string | Buffer): boolean {
+  const { method, headers, routeOptions } = request;
+  const { entityTag: without = [], public: isPublic } = routeOptions.config;
+  const { statusCode } = reply;
+  if (statusCode !== 200 && statusCode !== 201) return false;
+  const known = reply.getHeader('etag');
+  const tag = typeof known === 'string' ? known : entityTagOf(payload, without);
+  if (known === undefined) reply.header('ETag', tag);
+  // Two bodies may have one tag: it serves changes only.
+  if (without.length > 0) return false;
+  // A client may keep it, for itself, and must ask each time whether it is still current.
+  if (statusCode === 200) reply.header('Cache-Control', isPublic ? 'no-cache' : 'private, no-cache');
+  return (method === 'GET' || method === 'HEAD') && isNotModified(headers, tag);
+}

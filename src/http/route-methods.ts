@@ -1,0 +1,66 @@
+import { All, Controller, Injectable, Req } from '@nestjs/common';
+import { HttpAdapterHost } from '@nestjs/core';
+import type { FastifyAdapter } from '@nestjs/platform-fastify';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyRequest, RouteOptions } from 'fastify';
+import createRouter from 'find-my-way';
+import type { ApiError } from '../api/errors/api-error';
+import { methodNotAllowed, commonErrors } from '../api/errors/common.errors';
+import { ANY_KEY, declareScope, GUARDED, routeFacts } from '../api/routes/route-facts';
+import { decodedPath, TARGET_LIMIT_BYTES } from './framing';
+
+/** Where a client of the Model Context Protocol looks for OAuth (RFC 8414, RFC 9728, and its default addresses). */
+const OAUTH = /\/\.well-known\/(?:oauth|openid)-|^(?:\/mcp)?\/(?:register|authorize|token)\/?$/;
+const NO_OAUTH =
+  'This service has API keys and no OAuth: send a valid key in the header Authorization: Bearer <API_KEY>.';
+
+/** Knows the methods of every address, by the router that Fastify uses. */
+@Injectable()
+export class RouteMethods {
+  /** For each method a router, which knows its addresses under GET. */
+  private readonly routers = new Map<string, ReturnType<typeof createRouter>>();
+
+  constructor({ httpAdapter }: HttpAdapterHost<FastifyAdapter>) {
+    httpAdapter.getInstance().addHook('onRoute', (route) => this.collect(route));
+  }
+
+  /** The methods that at least one address has. */
+  served(): string[] {
+    return [...this.routers.keys()].sort();
+  }
+
+  /** Returns the error of a request without a route: 400, 404, or 405 with `Allow` (RFC 9110, 15.5.6). */
+  rejectionOf({ originalUrl, url }: FastifyRequest): ApiError {
+    const path = decodedPath(originalUrl);
+    if (path === undefined) {
+      return commonErrors.malformed_request({ message: 'The path is not percent-encoded UTF-8.' });
+    }
+    const allowed = this.served().filter((method) => this.routers.get(method)?.find('GET', url));
+    if (allowed.length > 0) return methodNotAllowed(allowed.join(', '));
+    return commonErrors.route_not_found(OAUTH.test(path) ? { message: NO_OAUTH } : {});
+  }
+
+  /** Leaves out the route of @fastify/cors for preflights, and those that the start rejects. */
+  private collect({ url, method, config = {} }: RouteOptions): void {
+    if (config.unrouted || !(config.public || config[GUARDED])) return;
+    for (const each of [method].flat()) {
+      const router = this.routers.get(each) ?? createRouter({ maxParamLength: TARGET_LIMIT_BYTES });
+      this.routers.set(each, router);
+      if (!router.hasRoute('GET', url)) router.on('GET', url, () => undefined);
+    }
+  }
+}
+
+/** Puts the addresses and methods of the API without an operation behind the guards. */
+@ApiExcludeController()
+@Controller({ version: '1' })
+export class UnroutedController {
+  constructor(private readonly methods: RouteMethods) {}
+
+  @All(['', '*'])
+  @routeFacts({ unrouted: true })
+  @declareScope(ANY_KEY)
+  reject(@Req() request: FastifyRequest): never {
+    throw this.methods.rejectionOf(request);
+  }
+}

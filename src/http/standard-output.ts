@@ -1,0 +1,89 @@
+import { constants, fstatSync, openSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { prettyFactory } from 'pino-pretty';
+import { SonicBoom } from 'sonic-boom';
+import { outputError } from '../config/user-error';
+
+/** About 18,000 lines that wait while the reader stalls or writing fails. Further ones are dropped. */
+const MAX_WAITING_BYTES = 4 * 1024 * 1024;
+const RETRY_MS = 1_000;
+/** Lines of this time, up to this length, are one write: it costs about as much as ten lines. */
+const COLLECT_MS = 10;
+const MAX_WRITE_LENGTH = 16_384;
+const FLUSH_LIMIT_MS = 1_000;
+
+/**
+ * Writes lines asynchronously and in order. SonicBoom joins lines, keeps those that cannot be written, and continues at
+ * the same byte. The exit hook of `pino.destination` would repeat a failing write forever.
+ */
+export class StandardOutput {
+  droppedLines = 0;
+  private readonly stream: SonicBoom;
+  /** The lines that the next write contains. */
+  private lines = '';
+  private failure: NodeJS.ErrnoException | undefined;
+  private readonly isTerminal = process.stdout.isTTY;
+
+  constructor(fd = descriptorOf(process.stdout)) {
+    // With a `minLength` of 0, `flush` and with it `periodicFlush`, which retries, do nothing.
+    this.stream = new SonicBoom({ fd, minLength: 1, maxLength: MAX_WAITING_BYTES, periodicFlush: RETRY_MS })
+      .on('error', (error: NodeJS.ErrnoException) => (this.failure = error))
+      .on('drain', () => (this.failure = undefined))
+      .on('drop', (text: string) => (this.droppedLines += text.split('\n').length - 1));
+  }
+
+  write(line: string): void {
+    if (this.lines === '') setTimeout(() => this.writeLines(), COLLECT_MS);
+    this.lines += this.isTerminal ? readable(line) : line;
+    if (this.lines.length > MAX_WRITE_LENGTH) this.writeLines();
+  }
+
+  /** Resolves when everything is written or writing has failed. */
+  async flush(): Promise<void> {
+    this.writeLines();
+    const written = new Promise((resolve) => this.stream.flush(resolve));
+    await Promise.race([written, sleep(FLUSH_LIMIT_MS, undefined, { ref: false })]);
+  }
+
+  /** Writes text for a person. @returns false if the pipe has no reader. @throws UserError for another reason */
+  async print(text: string): Promise<boolean> {
+    this.lines += text;
+    await this.flush();
+    if (this.failure === undefined) return true;
+    if (this.failure.code === 'EPIPE') return false;
+    throw outputError(this.failure);
+  }
+
+  private writeLines(): void {
+    if (this.lines !== '') this.stream.write(this.lines);
+    this.lines = '';
+  }
+}
+
+/**
+ * Opens a terminal or a pipe again: a write that waits, such as for Ctrl-Q, would keep the process from exiting. Processes
+ * that share a descriptor, such as workers (`2>&1`), make it wait.
+ */
+function descriptorOf({ fd, isTTY }: { readonly fd: number; readonly isTTY: boolean }): number {
+  try {
+    const flags = constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOCTTY;
+    return isTTY || fstatSync(fd).isFIFO() ? openSync(`/dev/fd/${fd}`, flags) : fd;
+  } catch {
+    // It is closed, or of another user.
+    return fd;
+  }
+}
+
+const prettify = prettyFactory({
+  singleLine: true,
+  translateTime: 'SYS:HH:MM:ss',
+  ignore: 'context,reqId,route',
+});
+
+/** A control character in a text of JSON, but the line feeds of stack traces; or any other escape sequence. */
+const JSON_ESCAPE = /\\(u00(?:[0189][0-9a-f]|7f)|[bfrt])|\\./g;
+
+/** Turns a line into a readable one, for a terminal. Control characters stay escaped; other text stays as it is. */
+export function readable(line: string): string {
+  return prettify(line.replaceAll(JSON_ESCAPE, (found, control) => (control ? `\\${found}` : found)));
+}

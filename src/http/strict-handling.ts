@@ -1,0 +1,103 @@
+import type { OpenAPIObject } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { findOperation } from '../api/operation/operation.decorator';
+import { ApiError } from '../api/errors/api-error';
+import { asSentence, MAX_MISTAKES, validationFailed } from '../api/errors/common.errors';
+import { ApiValidationPipe, isObject, validatedFields, valueAt } from '../api/fields/validation.pipe';
+
+/** Longer names are cut. */
+const MAX_NAME_LENGTH = 100;
+
+/** Rejects what the document does not have, for `Prefer: handling=strict`; always a known parameter with brackets. */
+export class StrictHandling {
+  private readonly pipe = new ApiValidationPipe();
+
+  /** @param document returns the document, which is made after the guards */
+  constructor(private readonly document: () => OpenAPIObject) {}
+
+  /** @throws ApiError `validation_failed` */
+  async check(request: FastifyRequest, reply: FastifyReply, isStrict: boolean): Promise<void> {
+    const { method, routeOptions, query, body } = request;
+    const path = (routeOptions.url ?? '').replace(/^\/v1/, '').replaceAll(/:(\w+)/g, '{$1}');
+    const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
+    const operation = valueAt(this.document(), 'paths', path, verb);
+    if (operation === undefined) return;
+    if (isStrict) reply.header('Preference-Applied', 'handling=strict');
+    const parameters = [valueAt(operation, 'parameters') ?? []].flat();
+    const known = parameters.flatMap((each) =>
+      valueAt(each, 'in') === 'query' ? String(valueAt(each, 'name')) : [],
+    );
+    const types = findOperation(String(valueAt(operation, 'operationId')))?.types ?? [];
+    const schema = valueAt(operation, 'requestBody', 'content', 'application/json', 'schema');
+    const unknown = Object.keys(Object(query)).filter(
+      (name) => !known.includes(name) && (isStrict || known.includes(withoutBrackets(name))),
+    );
+    const mistakes = unknown.slice(0, MAX_MISTAKES).map((name) => unknownParameter(name, known));
+    // Each takes some time, and a body may have thousands.
+    for (const each of isStrict ? this.unknown(schema, body) : [])
+      if (mistakes.push(each) >= MAX_MISTAKES) break;
+    if (mistakes.length === 0) return;
+    // The message also has the mistakes that the validation of the query and the body finds.
+    for (const metatype of types) {
+      const fields = validatedFields(metatype);
+      const isQuery = fields.length > 0 && fields.every((name) => known.includes(name));
+      if (!isQuery && !String(valueAt(schema, '$ref')).endsWith(`/${metatype.name}`)) continue;
+      const [value, type] = isQuery ? ([query, 'query'] as const) : ([body, 'body'] as const);
+      await this.pipe.transform(value, { type, metatype }).catch((error: unknown) => {
+        if (error instanceof ApiError) mistakes.push(...error.mistakes);
+      });
+    }
+    throw validationFailed(mistakes, mistakes.map(asSentence).join(' '));
+  }
+
+  /** @param path names of members and indexes of items, from the body to the value */
+  private *unknown(schema: unknown, value: unknown, path: readonly string[] = []): Generator<string> {
+    const reference = valueAt(schema, '$ref') ?? valueAt([valueAt(schema, 'allOf')].flat()[0], '$ref');
+    if (typeof reference === 'string') {
+      yield* this.unknown(valueAt(this.document(), ...reference.split('/').slice(1)), value, path);
+      return;
+    }
+    if (Array.isArray(value)) {
+      const items = valueAt(schema, 'items');
+      for (const [index, each] of value.entries()) yield* this.unknown(items, each, [...path, String(index)]);
+    }
+    const properties = valueAt(schema, 'properties');
+    // A schema without `properties` accepts any member.
+    if (!isObject(properties) || !isObject(value)) return;
+    const known = Object.keys(properties);
+    const unknown = Object.keys(value).filter((name) => !known.includes(name));
+    for (const name of unknown.map(visible))
+      yield `There is no member ${[...path, name].join('.')}${hintFor(name, known)}`;
+    for (const name of known) yield* this.unknown(properties[name], value[name], [...path, name]);
+  }
+}
+
+/** Returns the name of a list in another form: `id[]=1`, `id[0]=1`. */
+function withoutBrackets(name: string): string {
+  return name.replace(/[[\]].*/s, '');
+}
+
+function unknownParameter(given: string, known: readonly string[]): string {
+  const name = visible(given);
+  const plain = withoutBrackets(name);
+  const hint = known.includes(plain) ? `: write ${plain}, without brackets` : hintFor(name, known);
+  return `There is no query parameter ${name}${hint}`;
+}
+
+/** The document promises a visible name. */
+function visible(given: string): string {
+  return given.trim() === '' ? JSON.stringify(given) : given.slice(0, MAX_NAME_LENGTH).toWellFormed();
+}
+
+function hintFor(name: string, known: readonly string[]): string {
+  const own = variants(name);
+  const near = known.find((other) => variants(other).some((each) => own.includes(each)));
+  const list = known.length > 0 ? `: known are ${known.join(', ')}` : '';
+  return near === undefined ? list : `; did you mean ${near}?`;
+}
+
+/** Lists a name with and without each of its letters. Two names that differ by one letter, or by its place, share one. */
+function variants(name: string): string[] {
+  const plain = name.toLowerCase().replaceAll(/[_-]/g, '');
+  return [plain, ...Array.from(plain, (_, index) => plain.slice(0, index) + plain.slice(index + 1))];
+}

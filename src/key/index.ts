@@ -1,1 +1,0 @@
-export { KeyModule } from './key.module';
