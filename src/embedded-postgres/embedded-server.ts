@@ -27,7 +27,8 @@ const POLL_MS = 20;
 /** Time for the processes of an earlier server to end, and for another start to listen. */
 const RETRY_PAUSE_MS = 1_000;
 const MAX_ATTEMPTS = 20;
-const IS_OCCUPIED = /lock file ".*" already exists|pre-existing shared memory block/;
+/** A lock file is empty between the two steps in which another start makes it. */
+const IS_OCCUPIED = /lock file ".*" (already exists|is empty)|pre-existing shared memory block/;
 
 /** The script is passed as text, because the server's user may not be able to read the file. */
 const WATCHDOG = readFileSync(join(__dirname, 'watchdog.sh'), 'utf8')

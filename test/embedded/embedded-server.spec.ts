@@ -198,6 +198,16 @@ describe('the embedded server', () => {
     }
   });
 
+  it('starts after another start whose lock file is still empty', async () => {
+    const log = join(dataDir, 'postgres.log');
+    const before = readFileSync(log).length;
+    writeFileSync(pidFile, '');
+    const server = start();
+    await until(() => readFileSync(log).subarray(before).includes('is empty'));
+    rmSync(pidFile);
+    expect(await rowsOf(await server)).toEqual([{ n: 42 }]);
+  });
+
   it('of two first starts at the same time runs exactly once', () => {
     const refusals = firstStarts.flatMap(({ refusal }) => refusal ?? []);
     expect(refusals).toEqual([inUse(dataDir, firstOwner)]);

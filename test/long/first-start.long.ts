@@ -54,10 +54,13 @@ describe('the first start on an empty folder', () => {
       runBuilt('cli/main', ['db', 'migrate', '--json'], environment),
     );
     const service = await running(starts());
-    const statuses = [];
-    for (const command of commands)
-      statuses.push([await command.ended, command.output().includes('"applied"')]);
-    expect(statuses).toEqual(commands.map(() => [0, true]));
+    for (const command of commands) {
+      const status = await command.ended;
+      expect({ status, output: command.output() }).toMatchObject({
+        status: 0,
+        output: expect.stringContaining('"applied"'),
+      });
+    }
     const { port } = new URL(service.url);
     const other = dataFolder();
     const second = runBuilt('main', [], {
