@@ -45,7 +45,7 @@ export async function createApp(
   const connections = new Connections(logger);
   const app = await NestFactory.create<NestFastifyApplication>(
     AppModule.forRoot(config, clock, store, connections),
-    createAdapter(config, logger, connections, clock),
+    createAdapter(config, logger, connections),
     { logger: nestLogger(logger), bodyParser: false, abortOnError: false },
   );
   try {
@@ -59,13 +59,13 @@ export async function createApp(
 }
 
 /** Creates Nest's adapter of Fastify, with our HTTP server, log line and request id. */
-function createAdapter(config: ServiceConfig, logger: Logger, connections: Connections, clock: Clock) {
+function createAdapter(config: ServiceConfig, logger: Logger, connections: Connections) {
   return new FastifyAdapter({
     serverFactory: (handler: FastifyServerFactoryHandler) => connections.createServer(config, handler),
     // `ProtocolErrors` has its own handler; Fastify's would run in addition.
     clientErrorHandler: () => undefined,
     loggerInstance: logger,
-    logController: new RequestLog(clock),
+    logController: new RequestLog(),
     genReqId: requestId,
     rewriteUrl: rewriteTarget,
     // Fastify would reject longer ones without hooks. framing.ts rejects long URLs.
@@ -112,8 +112,9 @@ async function assemble(
   const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
   const document = createDocument(app, config, store, added, planTable());
   addResponseSchemas(fastify, document);
-  fastify.get('/livez', { config: { public: true } }, () => ({ status: 'ok' }));
-  fastify.get('/readyz', { config: { public: true } }, async () => {
+  // The log of probes has only warnings.
+  fastify.get('/livez', { config: { public: true }, logLevel: 'warn' }, () => ({ status: 'ok' }));
+  fastify.get('/readyz', { config: { public: true }, logLevel: 'warn' }, async () => {
     if (!(workers ?? fastify.server).listening) throw commonErrors.service_unavailable();
     await sql.ping(() => rejectFaults(sql));
     return { status: 'ok' };
