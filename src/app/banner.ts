@@ -1,7 +1,7 @@
 import { sep } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiKeysService, KEY_DAYS } from '../auth';
-import type { StandardOutput } from '../http/standard-output';
+import type { LogStream } from '../http/logger';
 import type { Config } from '../config/config';
 import { ADMIN_SCOPE } from '../api/extension/extension';
 import { Clock } from '../time/clock';
@@ -16,15 +16,14 @@ const isInstalled = [__dirname, process.argv[1] ?? ''].every((path) =>
 /** The project, its image and a team's program have this script; an installed package has its own command. */
 const COMMAND = isInstalled ? 'npx animal-store' : 'npm run -s cli --';
 
-/** Prints the banner. The demo key is created only if standard output has a reader: it cannot be shown again. */
-export async function printBanner(service: StartedService, output: Pick<StandardOutput, 'print'>) {
-  const isRead = await output.print(text(addressLines(service)));
-  if (!isRead) return;
+/** Prints the banner, with the demo key of a first start, which cannot be shown again. */
+export async function printBanner(service: StartedService, output: LogStream): Promise<void> {
   const key = await createDemoKey(service.app, service.config, service.store);
   const added = service.store.added.flatMap(({ scopes = [] }) => scopes);
   const scopes = added.length > 0 ? ` --scopes ${[...DEFAULT_SCOPES, ...added].join(',')}` : '';
   const newKey = ['Create an API key:', `  ${COMMAND} keys create --account NAME${scopes}`];
-  await output.print(text(key === undefined ? newKey : demoKeyLines(service.url, key)));
+  const keyLines = key === undefined ? newKey : demoKeyLines(service.url, key);
+  output.write([...addressLines(service), '', ...keyLines, '\n'].join('\n'));
 }
 
 /**
@@ -74,8 +73,4 @@ function demoKeyLines(url: string, key: string): string[] {
     `${curl} -H 'Content-Type: application/json' -d '{"name":"Rex","categoryId":3}' '${url}/v1/pets'`,
     ...['pets', 'pets/1', 'store/orders'].map((path) => `${curl} '${url}/v1/${path}'`),
   ];
-}
-
-function text(lines: readonly string[]): string {
-  return `${lines.join('\n')}\n\n`;
 }

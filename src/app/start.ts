@@ -50,10 +50,7 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
     loadEnvFile();
     const service = await startService(readConfig(undefined, store.settings), store, output);
     prepareStop(service, output, fail);
-    // Without it, such as on a full disk, the service serves all the same.
-    await printBanner(service, output).catch((error: unknown) =>
-      process.stderr.write(`${userMessage(error)}\n`),
-    );
+    await printBanner(service, output);
   } catch (error) {
     await fail(error);
   }

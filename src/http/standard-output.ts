@@ -2,7 +2,6 @@ import { constants, fstatSync, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { prettyFactory } from 'pino-pretty';
 import { SonicBoom } from 'sonic-boom';
-import { outputError } from '../config/user-error';
 
 /** About 18,000 lines that wait while the reader stalls or writing fails. Further ones are dropped. */
 const MAX_WAITING_BYTES = 4 * 1024 * 1024;
@@ -11,6 +10,12 @@ const RETRY_MS = 1_000;
 const COLLECT_MS = 10;
 const MAX_WRITE_LENGTH = 16_384;
 const FLUSH_LIMIT_MS = 1_000;
+
+const prettify = prettyFactory({
+  singleLine: true,
+  translateTime: 'SYS:HH:MM:ss',
+  ignore: 'context,reqId,route',
+});
 
 /**
  * Writes lines asynchronously and in order. SonicBoom joins lines, keeps those that cannot be written, and continues at
@@ -21,20 +26,20 @@ export class StandardOutput {
   private readonly stream: SonicBoom;
   /** The lines that the next write contains. */
   private lines = '';
-  private failure: NodeJS.ErrnoException | undefined;
   private readonly isTerminal = process.stdout.isTTY;
 
   constructor(fd = descriptorOf(process.stdout)) {
     // With a `minLength` of 0, `flush` and with it `periodicFlush`, which retries, do nothing.
     this.stream = new SonicBoom({ fd, minLength: 1, maxLength: MAX_WAITING_BYTES, periodicFlush: RETRY_MS })
-      .on('error', (error: NodeJS.ErrnoException) => (this.failure = error))
-      .on('drain', () => (this.failure = undefined))
+      // It keeps what it could not write.
+      .on('error', () => undefined)
       .on('drop', (text: string) => (this.droppedLines += text.split('\n').length - 1));
   }
 
+  /** @param line of the log, or a text for a person */
   write(line: string): void {
     if (this.lines === '') setTimeout(() => this.writeLines(), COLLECT_MS);
-    this.lines += this.isTerminal ? readable(line) : line;
+    this.lines += this.isTerminal ? prettify(line) : line;
     if (this.lines.length > MAX_WRITE_LENGTH) this.writeLines();
   }
 
@@ -43,15 +48,6 @@ export class StandardOutput {
     this.writeLines();
     const written = new Promise((resolve) => this.stream.flush(resolve));
     await Promise.race([written, sleep(FLUSH_LIMIT_MS, undefined, { ref: false })]);
-  }
-
-  /** Writes text for a person. @returns false if the pipe has no reader. @throws UserError for another reason */
-  async print(text: string): Promise<boolean> {
-    this.lines += text;
-    await this.flush();
-    if (this.failure === undefined) return true;
-    if (this.failure.code === 'EPIPE') return false;
-    throw outputError(this.failure);
   }
 
   private writeLines(): void {
@@ -72,18 +68,4 @@ function descriptorOf({ fd, isTTY }: { readonly fd: number; readonly isTTY: bool
     // It is closed, or of another user.
     return fd;
   }
-}
-
-const prettify = prettyFactory({
-  singleLine: true,
-  translateTime: 'SYS:HH:MM:ss',
-  ignore: 'context,reqId,route',
-});
-
-/** A control character in a text of JSON, but the line feeds of stack traces; or any other escape sequence. */
-const JSON_ESCAPE = /\\(u00(?:[0189][0-9a-f]|7f)|[bfrt])|\\./g;
-
-/** Turns a line into a readable one, for a terminal. Control characters stay escaped; other text stays as it is. */
-export function readable(line: string): string {
-  return prettify(line.replaceAll(JSON_ESCAPE, (found, control) => (control ? `\\${found}` : found)));
 }

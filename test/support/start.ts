@@ -33,12 +33,7 @@ export async function startHere(
   const service = await startService(config, store, { write: (line) => log.push(line) });
   started.add(service);
   let printed = '';
-  await printBanner(service, {
-    print: (text) => {
-      printed += text;
-      return Promise.resolve(true);
-    },
-  });
+  await printBanner(service, { write: (text) => void (printed += text) });
   const stop = () => {
     started.delete(service);
     return service.stop();
