@@ -8,7 +8,6 @@ import {
   readApplied,
   rejectNewerSchema,
 } from './schema-states';
-import { Audit1795219200012 } from './migrations/core.migrations';
 import { UserError } from '../config/user-error';
 
 export interface SchemaMigration {
@@ -88,8 +87,6 @@ export function revert(config: SchemaConfig, extension?: string): Promise<string
       );
     }
     const reverted = extension === undefined ? applied.slice(-1) : ofExtension.toReversed();
-    // Before its migration, and after "down" of it, there is no table of the entries.
-    const isAudited = applied.some(({ name }) => name === Audit1795219200012.name);
     for (const { name, extension: owner } of reverted) {
       const migration = config.migrations.find((each) => each.name === name);
       if (!migration) {
@@ -97,7 +94,7 @@ export function revert(config: SchemaConfig, extension?: string): Promise<string
           `The migration ${name} belongs to the extension ${owner}, which this program does not have. Run "db revert --extension ${owner}" with a program that has it.`,
         );
       }
-      if (isAudited) await recordAudit(runner, { command: 'db revert', details: name });
+      await recordAudit(runner, { command: 'db revert', details: name });
       if (owner !== null) await runner.query('DELETE FROM extension_migrations WHERE name = $1', [name]);
       await runner.query('DELETE FROM migrations WHERE name = $1', [name]);
       await withoutDefaultPrivileges(runner, () => new migration.create().down(runner));

@@ -16,16 +16,15 @@ export interface MigrationState extends AppliedMigration {
 /** Parts of a database: `target` is the schema of new tables, with `relations`, and `present` that of the migrations. */
 interface Found {
   readonly migrations: boolean;
-  readonly owners: boolean;
   readonly target: string | null;
   readonly present: string | null;
   readonly relations: string[];
 }
 
-/** Members of PostgreSQL's own extensions, such as the view `pg_stat_statements`, belong to no program. */
+/** Version 1.0 has no extensions. PostgreSQL's own, such as `pg_stat_statements`, have relations of no program. */
 const FOUND = `
-  SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND relkind = 'r') AS migrations,
-         to_regclass('extension_migrations') IS NOT NULL AS owners,
+  SELECT EXISTS (SELECT FROM pg_class WHERE oid = to_regclass('migrations') AND relkind = 'r')
+           AND to_regclass('extension_migrations') IS NOT NULL AS migrations,
          quote_ident(current_schema()) AS target,
          (SELECT relnamespace::regnamespace::text FROM pg_class WHERE oid = to_regclass('migrations')) AS present,
          ARRAY(SELECT relname::text FROM pg_class
@@ -33,7 +32,7 @@ const FOUND = `
                  AND NOT EXISTS (SELECT FROM pg_depend WHERE classid = 'pg_class'::regclass AND objid = pg_class.oid AND deptype = 'e')
                ORDER BY relname LIMIT 3) AS relations`;
 
-/** Every version of the store begins with this migration. The table of another program may have other columns. */
+/** Every version of the store begins with this migration. A table of another program may have other columns. */
 const OURS = `SELECT FROM migrations AS found WHERE to_jsonb(found) ->> 'name' = '${AccountsAndApiKeys1795219200000.name}'`;
 
 /**
@@ -41,7 +40,7 @@ const OURS = `SELECT FROM migrations AS found WHERE to_jsonb(found) ->> 'name' =
  *
  * @param database a connection of TypeORM, or of a backup
  * @throws UserError if new tables would be in another schema than these: a backup would lack one of the two;
- *   or if tables of another program are there
+ *   or if tables of another program, or of version 1.0, are there
  */
 export async function readApplied(database: {
   query<Row extends object>(text: string): Promise<Row[]>;
@@ -56,11 +55,9 @@ export async function readApplied(database: {
   if (!exists?.migrations || (await database.query(OURS)).length === 0) {
     if (relations.length === 0) return [];
     throw new UserError(
-      `The database belongs to another program (it has ${relations.join(', ')}): set DATABASE_URL to an empty database, or to an empty schema with ?options=-csearch_path%3DNAME.`,
+      `The database belongs to another program, or to Animal Store 1.0, which 1.1 must migrate first (it has ${relations.join(', ')}): set DATABASE_URL to an empty database, or to an empty schema with ?options=-csearch_path%3DNAME.`,
     );
   }
-  // Version 1.0.0 has no extensions.
-  if (!exists.owners) return database.query('SELECT name, NULL AS extension FROM migrations ORDER BY id');
   return database.query(`
     SELECT name, extension FROM migrations LEFT JOIN extension_migrations USING (name) ORDER BY migrations.id`);
 }

@@ -7,7 +7,7 @@ import { backup, backupFolder, messageOf } from './support/backups';
 
 const TYPEORM = 'CREATE TABLE migrations (id serial, timestamp bigint, name varchar)';
 const BELONGS =
-  '^The database belongs to another program .*: set DATABASE_URL to an empty database, or to an empty schema with [?]options=-csearch_path%3DNAME[.]\\s?$';
+  '^The database belongs to another program, or to Animal Store 1[.]0, which 1[.]1 must migrate first .*: set DATABASE_URL to an empty database, or to an empty schema with [?]options=-csearch_path%3DNAME[.]\\s?$';
 const FAILS = '^A migration fails .*, and nothing was changed: rename what is there, and try again[.]\\s?$';
 
 /** The objects of other programs, and the reason in the sentence. */
@@ -17,6 +17,10 @@ const PROGRAMS = [
     'it has migrations, migrations_id_seq',
   ],
   [TYPEORM, 'it has migrations, migrations_id_seq'],
+  [
+    `${TYPEORM}; INSERT INTO migrations VALUES (1, 1795219200000, 'AccountsAndApiKeys1795219200000')`,
+    'it has migrations, migrations_id_seq',
+  ],
   ['CREATE TABLE migrations (name) AS VALUES (1)', 'it has migrations'],
   ['CREATE TABLE migrations (id int, migration text, batch int)', 'it has migrations'],
   [`CREATE VIEW migrations AS SELECT 1 AS id, 'a' AS name`, 'it has migrations'],

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { DEFAULT_SCOPES } from '../../src/app/store';
 import { createSecret, storedFormOf } from '../../src/auth/keys/secret';
 import { applyMigrations, inMigrationTransaction, migrate, revert } from '../../src/database/migrate';
@@ -10,6 +11,9 @@ const PREFIX = 'ask_test_';
 const STAFF = [...DEFAULT_SCOPES, 'pets:manage', 'orders:manage'];
 const PAST = '2026-11-20T12:00:00Z';
 const FUTURE = '2036-11-20T12:00:00Z';
+
+/** SHA-256 of the schema of version 1.1.0: later changes of its migrations must not change what they make. */
+const RELEASED_SCHEMA = 'dc1f81db3f71bb898b669cff604b44c22b64c308487648997e10257c6596fe4b';
 
 /** The last release does not use these parts once it runs. */
 const UNUSED = [
@@ -112,6 +116,8 @@ describe('a database of version 1.1.0', () => {
     expect(own).toHaveLength(RELEASED.length);
     await inMigrationTransaction(schemaConfig(database.url), (runner) => applyMigrations(own, runner));
     released = await schema();
+    const parts = [...released.usable, ...released.required.map(({ part }) => part)].toSorted();
+    expect(hash('sha256', parts.join('\n'))).toBe(RELEASED_SCHEMA);
     for (const statement of ROWS.split(';\n')) await database.query(statement);
     for (const [label, columns] of Object.entries(KEYS)) {
       const secret = createSecret(PREFIX);

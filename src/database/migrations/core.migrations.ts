@@ -1,5 +1,6 @@
-import { SqlMigration } from './sql-migration';
+import { MergedMigration, SqlMigration } from './sql-migration';
 
+/** The tables of version 1.1 that belong to no extension. */
 export class AccountsAndApiKeys1795219200000 extends SqlMigration {
   override readonly upSql = `
     CREATE TABLE accounts (
@@ -24,14 +25,30 @@ export class AccountsAndApiKeys1795219200000 extends SqlMigration {
       scopes text[] NOT NULL CHECK (cardinality(scopes) > 0),
       created_at timestamptz NOT NULL DEFAULT now(),
       expires_at timestamptz,
-      revoked_at timestamptz
+      revoked_at timestamptz,
+      banned_at timestamptz,
+      banned_until timestamptz,
+      -- Bans that began up to this time were lifted by hand.
+      unbanned_at timestamptz,
+      last_used_at timestamptz
     );
-    CREATE INDEX api_keys_account_id ON api_keys (account_id)`;
-  override readonly downSql = 'DROP TABLE api_keys, accounts';
-}
-
-export class RateLimit1795219200002 extends SqlMigration {
-  override readonly upSql = `
+    CREATE INDEX api_keys_account_id ON api_keys (account_id);
+    CREATE INDEX api_keys_banned_at ON api_keys (banned_at) WHERE banned_at IS NOT NULL;
+    CREATE TABLE rotated_secrets (
+      -- SHA-256 of a replaced secret.
+      secret_hash bytea PRIMARY KEY CHECK (octet_length(secret_hash) = 32),
+      key_id uuid NOT NULL REFERENCES api_keys (id),
+      -- End of its grace period; the key may expire or be revoked earlier.
+      valid_until timestamptz NOT NULL CHECK (isfinite(valid_until))
+    );
+    -- A rotation shortens the running grace periods of its key.
+    CREATE INDEX rotated_secrets_key_id ON rotated_secrets (key_id);
+    -- Bans of keys that are not in api_keys, because the authenticator of a team names them.
+    CREATE TABLE external_key_bans (
+      key_id text PRIMARY KEY,
+      banned_at timestamptz NOT NULL,
+      banned_until timestamptz NOT NULL
+    );
     CREATE TABLE rate_limit_counters (
       -- Such as account:7 or ip:192.0.2.1.
       owner text PRIMARY KEY,
@@ -41,59 +58,23 @@ export class RateLimit1795219200002 extends SqlMigration {
       day_ends_at timestamptz NOT NULL CHECK (isfinite(day_ends_at))
     );
     CREATE TABLE rate_limit_instances (id uuid PRIMARY KEY, seen_at timestamptz NOT NULL);
-    ALTER TABLE api_keys
-      ADD COLUMN banned_at timestamptz,
-      ADD COLUMN banned_until timestamptz,
-      -- Bans that began up to this time were lifted by hand.
-      ADD COLUMN unbanned_at timestamptz,
-      ADD COLUMN last_used_at timestamptz;
-    CREATE INDEX api_keys_banned_at ON api_keys (banned_at) WHERE banned_at IS NOT NULL`;
-  override readonly downSql = `
-    ALTER TABLE api_keys
-      DROP COLUMN banned_at, DROP COLUMN banned_until, DROP COLUMN unbanned_at, DROP COLUMN last_used_at;
-    DROP TABLE rate_limit_instances, rate_limit_counters`;
-}
-
-export class RotatedSecrets1795219200005 extends SqlMigration {
-  override readonly upSql = `
-    CREATE TABLE rotated_secrets (
-      -- SHA-256 of a replaced secret.
-      secret_hash bytea PRIMARY KEY CHECK (octet_length(secret_hash) = 32),
-      key_id uuid NOT NULL REFERENCES api_keys (id),
-      -- End of its grace period; the key may expire or be revoked earlier.
-      valid_until timestamptz NOT NULL CHECK (isfinite(valid_until))
+    CREATE TABLE idempotency_keys (
+      -- SHA-256 of account, method, path and key: short for any length of them.
+      id bytea PRIMARY KEY,
+      body_hash bytea NOT NULL,
+      status smallint NOT NULL,
+      location text,
+      answer text NOT NULL,
+      created_at timestamptz NOT NULL
     );
-    -- A rotation shortens the running grace periods of its key.
-    CREATE INDEX rotated_secrets_key_id ON rotated_secrets (key_id)`;
-  override readonly downSql = 'DROP TABLE rotated_secrets';
-}
-
-/** `up` and `down` are the statements of a migration, in case the code of its extension is removed. */
-export class ExtensionMigrations1795219200006 extends SqlMigration {
-  override readonly upSql = `
+    CREATE INDEX idempotency_keys_created_at ON idempotency_keys (created_at);
     CREATE TABLE extension_migrations (
       -- As in the table of migrations.
       name text PRIMARY KEY,
       extension text NOT NULL,
       up jsonb NOT NULL,
       down jsonb NOT NULL
-    )`;
-  override readonly downSql = 'DROP TABLE extension_migrations';
-}
-
-/** Bans of keys that are not in api_keys, because the authenticator of a team names them. */
-export class ExternalKeyBans1795219200007 extends SqlMigration {
-  override readonly upSql = `
-    CREATE TABLE external_key_bans (
-      key_id text PRIMARY KEY,
-      banned_at timestamptz NOT NULL,
-      banned_until timestamptz NOT NULL
-    )`;
-  override readonly downSql = 'DROP TABLE external_key_bans';
-}
-
-export class Audit1795219200012 extends SqlMigration {
-  override readonly upSql = `
+    );
     CREATE TABLE audit_entries (
       id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       at timestamptz NOT NULL DEFAULT now(),
@@ -109,8 +90,18 @@ export class Audit1795219200012 extends SqlMigration {
     END $$;
     CREATE TRIGGER audit_entries_append_only BEFORE UPDATE OR DELETE ON audit_entries
       FOR EACH STATEMENT EXECUTE FUNCTION reject_audit_change()`;
-  override readonly downSql = 'DROP TABLE audit_entries; DROP FUNCTION reject_audit_change()';
+  override readonly downSql = `
+    DROP TABLE accounts, api_keys, rotated_secrets, external_key_bans, rate_limit_counters, rate_limit_instances,
+      idempotency_keys, extension_migrations, audit_entries;
+    DROP FUNCTION reject_audit_change`;
 }
+
+// The first one contains these.
+export class RateLimit1795219200002 extends MergedMigration {}
+export class RotatedSecrets1795219200005 extends MergedMigration {}
+export class ExtensionMigrations1795219200006 extends MergedMigration {}
+export class ExternalKeyBans1795219200007 extends MergedMigration {}
+export class Audit1795219200012 extends MergedMigration {}
 
 /** A change over HTTP has no user of the system, but the key that made it. Extensions may have keys of their own. */
 export class Administration1795219200025 extends SqlMigration {

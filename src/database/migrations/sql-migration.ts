@@ -12,3 +12,9 @@ export abstract class SqlMigration implements MigrationInterface {
     await runner.query(this.downSql);
   }
 }
+
+/** A migration whose statements another one contains. Databases have its name. */
+export class MergedMigration extends SqlMigration {
+  override readonly upSql = 'SELECT';
+  override readonly downSql = 'SELECT';
+}

@@ -1,6 +1,7 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { SqlMigration } from '../../database/migrations/sql-migration';
+import { MergedMigration, SqlMigration } from '../../database/migrations/sql-migration';
 
+/** The animals of version 1.1. */
 export class Pets1795219200001 extends SqlMigration {
   override readonly upSql = `
     CREATE TABLE pets (
@@ -9,28 +10,17 @@ export class Pets1795219200001 extends SqlMigration {
       category_id bigint NOT NULL,
       status text NOT NULL CHECK (status IN ('available', 'pending', 'sold'))
     );
-    -- For a page of one status; the primary key serves a page without a filter.
-    CREATE INDEX pets_status_id ON pets (status, id)`;
+    -- For a page of one status, of one category, and of both; the primary key serves a page without a filter.
+    CREATE INDEX pets_status_id ON pets (status, id);
+    CREATE INDEX pets_category_id_id ON pets (category_id, id);
+    -- NULLS FIRST: an order that the index on (category_id, id) does not give (lists.ts).
+    CREATE INDEX pets_category_id_status_id ON pets (category_id NULLS FIRST, status, id)`;
   override readonly downSql = 'DROP TABLE pets';
 }
 
-export class FindPets1795219200008 extends SqlMigration {
-  // For a page of one category, and of one category and status.
-  override readonly upSql = `
-    CREATE INDEX pets_category_id_id ON pets (category_id, id);
-    CREATE INDEX pets_category_id_status_id ON pets (category_id, status, id)`;
-  override readonly downSql = 'DROP INDEX pets_category_id_status_id, pets_category_id_id';
-}
-
-export class PetsOrder1795219200010 extends SqlMigration {
-  // NULLS FIRST: an order that the index on (category_id, id) does not give (lists.ts).
-  override readonly upSql = `
-    DROP INDEX pets_category_id_status_id;
-    CREATE INDEX pets_category_id_status_id ON pets (category_id NULLS FIRST, status, id)`;
-  override readonly downSql = `
-    DROP INDEX pets_category_id_status_id;
-    CREATE INDEX pets_category_id_status_id ON pets (category_id, status, id)`;
-}
+// The first one contains these.
+export class FindPets1795219200008 extends MergedMigration {}
+export class PetsOrder1795219200010 extends MergedMigration {}
 
 /** Hiragana, which a translation makes katakana. */
 const HIRAGANA = Array.from({ length: 86 }, (_, at) => String.fromCodePoint(0x3041 + at)).join('');
@@ -89,11 +79,8 @@ export class PetWords1795219200060 implements MigrationInterface {
   }
 }
 
-/** Databases have its name. It made an index of words that `PetWordBlocks` replaces. */
-export class PlainPetWords1795219200061 extends SqlMigration {
-  override readonly upSql = 'SELECT';
-  override readonly downSql = 'SELECT';
-}
+// It made an index of words that `PetWordBlocks` replaces.
+export class PlainPetWords1795219200061 extends MergedMigration {}
 
 /**
  * The index calls the function only for a name that has other characters than words in ASCII: the first call of PL/pgSQL

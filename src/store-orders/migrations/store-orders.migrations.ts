@@ -1,66 +1,33 @@
-import { SqlMigration } from '../../database/migrations/sql-migration';
+import { MergedMigration, SqlMigration } from '../../database/migrations/sql-migration';
 
+/** The orders of version 1.1. */
 export class StoreOrders1795219200003 extends SqlMigration {
   override readonly upSql = `
     CREATE TABLE store_orders (
       id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
       account_id bigint NOT NULL REFERENCES accounts (id),
-      pet_id bigint NOT NULL REFERENCES pets (id),
+      -- No reference: an order stays when its animal is removed. PetsService locks the animal, so no order of a removed
+      -- one is placed.
+      pet_id bigint NOT NULL,
       status text NOT NULL CHECK (status IN ('placed', 'approved', 'delivered', 'cancelled')),
-      placed_at timestamptz NOT NULL
+      placed_at timestamptz NOT NULL,
+      updated_at timestamptz NOT NULL DEFAULT now()
     );
+    -- An animal has at most one order that is neither delivered nor cancelled.
+    CREATE UNIQUE INDEX store_orders_open_pet_id ON store_orders (pet_id) WHERE status IN ('placed', 'approved');
     -- For a page of an account's orders: without a filter, and of one status.
     CREATE INDEX store_orders_account_id_id ON store_orders (account_id, id);
-    CREATE INDEX store_orders_account_id_status_id ON store_orders (account_id, status, id)`;
+    -- NULLS FIRST: an order that the index on (account_id, id) does not give (lists.ts).
+    CREATE INDEX store_orders_account_id_status_id ON store_orders (account_id NULLS FIRST, status, id);
+    -- For a page of the orders of all accounts with one status.
+    CREATE INDEX store_orders_status_id ON store_orders (status, id)`;
   override readonly downSql = 'DROP TABLE store_orders';
 }
 
-export class OrdersOnce1795219200004 extends SqlMigration {
-  // An animal has at most one order that is neither delivered nor cancelled.
-  override readonly upSql = `
-    CREATE UNIQUE INDEX store_orders_open_pet_id ON store_orders (pet_id)
-    WHERE status IN ('placed', 'approved');
-    CREATE TABLE idempotency_keys (
-      -- SHA-256 of account, method, path and key: short for any length of them.
-      id bytea PRIMARY KEY,
-      body_hash bytea NOT NULL,
-      status smallint NOT NULL,
-      location text,
-      answer text NOT NULL,
-      created_at timestamptz NOT NULL
-    );
-    CREATE INDEX idempotency_keys_created_at ON idempotency_keys (created_at)`;
-  override readonly downSql = `
-    DROP TABLE idempotency_keys;
-    DROP INDEX store_orders_open_pet_id`;
-}
-
-export class ManagedOrders1795219200009 extends SqlMigration {
-  // The default is for instances of an earlier version that still run.
-  override readonly upSql = `
-    ALTER TABLE store_orders ADD COLUMN updated_at timestamptz NOT NULL DEFAULT now();
-    UPDATE store_orders SET updated_at = placed_at;
-    -- An order stays when its animal is removed. PetsService locks the animal, so no order of a removed one is placed.
-    ALTER TABLE store_orders DROP CONSTRAINT store_orders_pet_id_fkey;
-    -- For a page of the orders of all accounts with one status.
-    CREATE INDEX store_orders_status_id ON store_orders (status, id)`;
-  override readonly downSql = `
-    DROP INDEX store_orders_status_id;
-    -- Orders of animals that were removed meanwhile stay.
-    ALTER TABLE store_orders ADD CONSTRAINT store_orders_pet_id_fkey
-    FOREIGN KEY (pet_id) REFERENCES pets (id) NOT VALID;
-    ALTER TABLE store_orders DROP COLUMN updated_at`;
-}
-
-export class OrdersOrder1795219200011 extends SqlMigration {
-  // NULLS FIRST: an order that the index on (account_id, id) does not give (lists.ts).
-  override readonly upSql = `
-    DROP INDEX store_orders_account_id_status_id;
-    CREATE INDEX store_orders_account_id_status_id ON store_orders (account_id NULLS FIRST, status, id)`;
-  override readonly downSql = `
-    DROP INDEX store_orders_account_id_status_id;
-    CREATE INDEX store_orders_account_id_status_id ON store_orders (account_id, status, id)`;
-}
+// The first one contains these.
+export class OrdersOnce1795219200004 extends MergedMigration {}
+export class ManagedOrders1795219200009 extends MergedMigration {}
+export class OrdersOrder1795219200011 extends MergedMigration {}
 
 export class ForgottenOrders1795219200020 extends SqlMigration {
   // Null for open orders, too: OrderExpiry gives them the whole time, from its first run on.
