@@ -1,7 +1,7 @@
 import { type ExecutionContext, Injectable } from '@nestjs/common';
 import { ThrottlerGuard, type ThrottlerLimitDetail, type ThrottlerRequest } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
-import { commonErrors, routeLimitMessage } from '../api/errors/common.errors';
+import { commonErrors } from '../api/errors/common.errors';
 import { ownerOfRequest } from './rate-limit.store';
 
 /** The limit of a route without `@Throttle`. The library's own guard, which a team may use too, must not reject for it. */
@@ -40,7 +40,8 @@ export class RouteLimitGuard extends ThrottlerGuard {
     const request = requestOf(context);
     if (request.rateLimit) request.rateLimit = { ...request.rateLimit, verdict: 'limited' };
     const headers = { 'Retry-After': String(timeToBlockExpire) };
-    throw commonErrors.rate_limit_exceeded({ message: routeLimitMessage(timeToBlockExpire), headers });
+    const message = 'The requests of this operation are used up. Wait for the seconds in Retry-After.';
+    throw commonErrors.rate_limit_exceeded({ message, headers });
   }
 }
 

@@ -8,7 +8,7 @@ import {
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CONFIG, type Config } from '../config/config';
 import type { ApiError } from '../api/errors/api-error';
-import { LIMIT_MESSAGES, commonErrors } from '../api/errors/common.errors';
+import { commonErrors } from '../api/errors/common.errors';
 import { COUNTED, type Principal, type Windows } from '../api/routes/request-context';
 import { SECOND_MS } from '../time/time';
 import { Bans } from './bans';
@@ -145,8 +145,7 @@ export function tooManyRequests({ now, windows, bannedUntil }: Decision): ApiErr
   const limited = usage === windows.day ? 'daily_quota_exceeded' : 'rate_limit_exceeded';
   const code = bannedUntil === undefined ? limited : 'api_key_banned';
   const wait = Math.max(1, seconds(bannedUntil ?? usage.resetAt) - Math.floor(now / SECOND_MS));
-  const message = LIMIT_MESSAGES[code](wait);
-  return commonErrors[code]({ message, headers: { 'Retry-After': String(wait) } });
+  return commonErrors[code]({ headers: { 'Retry-After': String(wait) } });
 }
 
 /** Returns the window with the fewest requests remaining; if both have as many, it is the one that resets later. */

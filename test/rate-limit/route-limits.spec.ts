@@ -33,9 +33,7 @@ describe('@Throttle on a route', () => {
     app.clock.advance({ seconds: 600 });
     const rejected = await book();
     expectError(rejected, 429, 'rate_limit_exceeded');
-    expect(rejected.json.message).toMatch(
-      /^The requests of this operation are used up\. Try again in 3000 s/,
-    );
+    expect(rejected.json.message).toMatch(/^The requests of this operation are used up\./);
     expect(rejected.headers['retry-after']).toBe('3000');
     app.clock.advance({ seconds: 3_000 });
     expect((await book()).status).toBe(201);

@@ -2,7 +2,7 @@ import { HttpException } from '@nestjs/common';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** In code points. A message names every invalid field. */
+/** A message names every invalid field. */
 export const MAX_MESSAGE_LENGTH = 4_096;
 
 /** The members of the Error body. */
@@ -21,19 +21,8 @@ export interface ErrorOptions {
   readonly mistakes?: readonly string[];
 }
 
-/** Has the fields of an `HttpException`. Like the errors of Fastify it has no stack trace, which costs more than a response. */
-function Expected(this: object, response: ErrorBody, status: number): void {
-  Object.assign(this, { response, status, message: response.message });
-}
-
-// The constructors of `HttpException` and `Error`, which would capture a stack trace, do not run.
-// oxlint-disable-next-line typescript/no-unsafe-type-assertion
-const ExpectedException = Object.assign(Expected, {
-  prototype: HttpException.prototype,
-}) as unknown as typeof HttpException;
-
 /** An error as the client sees it. Modules define theirs in `*.errors.ts` by `defineErrors`, and throw it. */
-export class ApiError extends ExpectedException {
+export class ApiError extends HttpException {
   override readonly name = 'ApiError';
   readonly code: string;
   readonly headers: Record<string, string>;
@@ -41,11 +30,13 @@ export class ApiError extends ExpectedException {
 
   constructor(
     { code, message: fixed, status }: ErrorBody,
-    { message: sentence = fixed, headers = {}, mistakes = [] }: ErrorOptions = {},
+    { message = fixed, headers = {}, mistakes = [] }: ErrorOptions = {},
   ) {
-    const isLong = sentence.length > MAX_MESSAGE_LENGTH;
-    const message = isLong ? Array.from(sentence).slice(0, MAX_MESSAGE_LENGTH).join('') : sentence;
-    super({ code, message, status }, status);
+    // A stack trace costs more than a response, and clients cause these errors.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
+    super({ code, message: message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed(), status }, status);
+    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.headers = { ...headers };
     this.mistakes = mistakes;
@@ -62,11 +53,13 @@ export interface CodeFacts {
   readonly status: number;
   /** When the service responds with it, in the words of the documents. */
   readonly when: string;
-  /** The operations, by id or kind, that can respond with it besides those that name it in `rejects` of `@Operation`. */
-  readonly on?:
-    readonly string[] | 'every operation' | 'every body' | 'every scope' | 'every counted operation';
+  /**
+   * The operations, by id, that can respond with it besides those that name it in `rejects` of `@Operation`. The document
+   * lists the codes of any request once, as `default`.
+   */
+  readonly on?: readonly string[] | 'every operation' | 'any request';
   /** The header of its responses, and its value if that does not depend on the request. */
-  readonly header?: 'Allow' | 'Location' | 'Retry-After' | 'WWW-Authenticate';
+  readonly header?: 'Location' | 'Retry-After' | 'WWW-Authenticate';
   readonly headerValue?: string;
   /** The message of every such error. Without it each error has a message of its own. */
   readonly message?: string;
@@ -105,5 +98,5 @@ export function defineErrors<const Table extends Readonly<Record<string, CodeFac
 }
 
 export function isClientError(status: number): boolean {
-  return Number.isInteger(status) && status >= 400 && status < 500;
+  return status >= 400 && status < 500;
 }

@@ -3,20 +3,6 @@ import type { HttpException } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { ApiError, defineErrors, type DefinedError, isClientError, JSON_TYPE } from './api-error';
 
-function retryLater(reason: string): (seconds: number) => string {
-  return (seconds) => `${reason} Try again in ${seconds} s, and back off exponentially.`;
-}
-
-/** The messages of the codes with status 429, by the seconds to wait. */
-export const LIMIT_MESSAGES = {
-  rate_limit_exceeded: retryLater('The requests of this minute are used up.'),
-  daily_quota_exceeded: retryLater('The requests of this day are used up.'),
-  api_key_banned: retryLater('The API key is temporarily banned for ignoring Retry-After.'),
-} as const;
-
-/** The message of `rate_limit_exceeded` for a route's own limit. */
-export const routeLimitMessage = retryLater('The requests of this operation are used up.');
-
 /** The challenge of RFC 6750, section 3. */
 export const BEARER_CHALLENGE = 'Bearer realm="animal-store"';
 
@@ -25,14 +11,12 @@ export function invalidToken(message: string): string {
   return `${BEARER_CHALLENGE}, error="invalid_token", error_description="${message}"`;
 }
 
-const ANY = 'every operation';
-const BODY = 'every body';
-const SCOPE = 'every scope';
-const COUNTED = 'every counted operation';
+const EVERY = 'every operation';
+const ANY_REQUEST = 'any request';
 
 function invalidKey(when: string, message: string) {
   const header = 'WWW-Authenticate' as const;
-  return { status: 401, when, message, on: ANY, header, headerValue: invalidToken(message) } as const;
+  return { status: 401, when, message, on: EVERY, header, headerValue: invalidToken(message) } as const;
 }
 
 /** The codes that operations of every module can return. Codes of one status are in the order of the document. */
@@ -41,17 +25,16 @@ export const commonErrors = defineErrors({
     status: 400,
     when: 'the request is not valid HTTP/1.1 or 1.0, or the path is not percent-encoded UTF-8',
     message: 'The request is not valid HTTP. In the URL, percent-encode spaces and non-ASCII characters.',
-    on: ANY,
+    on: EVERY,
   },
   malformed_json: {
     status: 400,
     when: 'the body is not JSON in UTF-8, has more than 32 levels or 2,000 values, or two members of one name with different values',
-    on: BODY,
   },
   validation_failed: {
     status: 400,
     when: 'a field or parameter is missing or invalid; the message names each',
-    on: ANY,
+    on: EVERY,
   },
   invalid_cursor: {
     status: 400,
@@ -63,7 +46,7 @@ export const commonErrors = defineErrors({
     status: 401,
     when: 'the request has no `Authorization` header, an empty one, or another scheme',
     message: 'Send your API key in the header "Authorization: Bearer <API_KEY>".',
-    on: ANY,
+    on: EVERY,
     header: 'WWW-Authenticate',
   },
   invalid_api_key: invalidKey('the key is not a key of this deployment', 'The API key is not valid.'),
@@ -75,14 +58,13 @@ export const commonErrors = defineErrors({
   insufficient_scope: {
     status: 403,
     when: 'the key lacks the scope that the message names',
-    on: SCOPE,
     header: 'WWW-Authenticate',
   },
   address_not_allowed: {
     status: 403,
     when: 'the key may not be used from this address',
     message: 'The API key may not be used from this address.',
-    on: ANY,
+    on: EVERY,
     header: 'WWW-Authenticate',
     headerValue: BEARER_CHALLENGE,
   },
@@ -94,13 +76,12 @@ export const commonErrors = defineErrors({
   method_not_allowed: {
     status: 405,
     when: 'the address does not support this method; `Allow` lists the supported methods',
-    header: 'Allow',
   },
   request_timeout: {
     status: 408,
     when: 'the request did not arrive in time',
     message: 'The request did not arrive in time: send it again.',
-    on: ANY,
+    on: ANY_REQUEST,
   },
   idempotency_key_in_use: {
     status: 409,
@@ -122,23 +103,23 @@ export const commonErrors = defineErrors({
   payload_too_large: {
     status: 413,
     when: 'the body is too large',
-    on: BODY,
+    on: ANY_REQUEST,
   },
   uri_too_long: {
     status: 414,
     when: 'the URL is longer than 8,192 bytes',
-    on: ANY,
+    on: ANY_REQUEST,
   },
   unsupported_media_type: {
     status: 415,
     when: 'the body is not `application/json`, or has a `Content-Encoding`',
-    on: BODY,
+    on: ANY_REQUEST,
   },
   expectation_failed: {
     status: 417,
     when: '`Expect` is not `100-continue`',
     message: 'Expect must be 100-continue. Fix or omit the header.',
-    on: ANY,
+    on: ANY_REQUEST,
   },
   idempotency_key_reused: {
     status: 422,
@@ -148,38 +129,41 @@ export const commonErrors = defineErrors({
   rate_limit_exceeded: {
     status: 429,
     when: 'the requests of this minute are used up; `Retry-After` says when to retry',
-    on: ANY,
+    message:
+      'The requests of this minute are used up. Wait for the seconds in Retry-After, and back off exponentially.',
+    on: EVERY,
     header: 'Retry-After',
   },
   daily_quota_exceeded: {
     status: 429,
     when: 'the requests of this UTC day are used up',
-    on: COUNTED,
+    message: 'The requests of this day are used up. Wait for the seconds in Retry-After.',
     header: 'Retry-After',
   },
   api_key_banned: {
     status: 429,
     when: 'the key is temporarily banned for ignoring `Retry-After`',
-    on: COUNTED,
+    message:
+      'The API key is temporarily banned for ignoring Retry-After. Wait for the seconds in Retry-After, and back off exponentially.',
     header: 'Retry-After',
   },
   headers_too_large: {
     status: 431,
     when: 'URL and headers are larger than 16 KiB together, or there are more than 200 headers',
     message: 'The headers of the request are too large.',
-    on: ANY,
+    on: ANY_REQUEST,
   },
   internal_error: {
     status: 500,
     when: 'an internal failure; the log has the cause with the `X-Request-Id`',
     message: 'Something failed inside the service: report the X-Request-Id of this response.',
-    on: ANY,
+    on: ANY_REQUEST,
   },
   service_unavailable: {
     status: 503,
     when: 'the database is unavailable or too busy; retry after `Retry-After`. The request had no effect unless the message says otherwise',
     message: 'The service is temporarily unavailable. Send the request again later.',
-    on: ANY,
+    on: ANY_REQUEST,
     header: 'Retry-After',
     headerValue: '1',
   },
@@ -187,10 +171,8 @@ export const commonErrors = defineErrors({
 
 export const commonCodes: readonly DefinedError[] = Object.values(commonErrors);
 
-/** The statuses that any request can get. In the document each operation has one response for them: `default`. */
-export const DEFAULT_STATUSES: readonly number[] = [408, 413, 414, 415, 417, 431, 500, 503];
-
-export const defaultCodes = commonCodes.filter(({ status }) => DEFAULT_STATUSES.includes(status));
+/** The codes of the response `default`, which every operation has in the document. */
+export const defaultCodes = commonCodes.filter(({ on }) => on === ANY_REQUEST);
 
 /** Most mistakes that a message names. */
 export const MAX_MISTAKES = 100;
@@ -224,18 +206,16 @@ export function fromNestException(exception: HttpException): ApiError {
   if (!isClientError(status)) return commonErrors.internal_error();
   const reason = STATUS_CODES[status] ?? 'Client Error';
   const code = reason.replaceAll("'", '').replaceAll(/\W+/g, '_').toLowerCase();
-  const message = messageOf(exception);
-  return new ApiError({ code, status, message: message.trim() === '' ? reason : message });
+  return new ApiError({ code, status, message: messageOf(exception).trim() || reason });
 }
 
 /** Returns the message of the body that Nest would send; a list of messages is joined. */
 function messageOf(exception: HttpException): string {
   const response: unknown = exception.getResponse();
   // Nest, too, does not show the text of a wrapped error to the client.
-  if (response instanceof Error) return STATUS_CODES[exception.getStatus()] ?? '';
+  if (response instanceof Error) return '';
   const isBody = typeof response === 'object' && response !== null && 'message' in response;
-  const messages = [isBody ? response.message : response].flat().filter((each) => typeof each === 'string');
-  return messages.length > 0 ? messages.join('; ') : exception.message;
+  return isBody && Array.isArray(response.message) ? response.message.join('; ') : exception.message;
 }
 
 export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
