@@ -11,7 +11,7 @@ import addFormats from 'ajv-formats';
 import createRouter from 'find-my-way';
 import { stringify } from 'lossless-json';
 import { COMMON_HEADERS, headersOf } from '../api/operation/header-catalogue';
-import { DEFAULT_STATUSES, commonCodes } from '../api/errors/common.errors';
+import { commonCodes, defaultCodes } from '../api/errors/common.errors';
 import type { TestResponse } from './http-client';
 import { isObject, jsonIn, jsonOf, type Place, valueAt } from './json';
 
@@ -137,7 +137,7 @@ export class ApiDocument {
   compare(operation: Operation, method: string, received: Received): readonly Mismatch[] {
     const { responses, deprecated } = operation;
     const { status, text } = received;
-    const isDefault = responses[status] === undefined && DEFAULT_STATUSES.includes(status);
+    const isDefault = responses[status] === undefined && defaultCodes.some((each) => each.status === status);
     const documented = isDefault ? responses.default : responses[status];
     if (!documented) {
       const rule = `must be one of ${Object.keys(responses).join(', ')}`;

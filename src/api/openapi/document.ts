@@ -8,7 +8,7 @@ import { IF_NONE_MATCH_HEADER } from '../entity-tags/entity-tag';
 import { defaultCodes } from '../errors/common.errors';
 import type { Extension } from '../extension/extension';
 import { MAX_ITEMS } from '../lists/page';
-import { checkOperations, type Codes, codesOf, completeResponses, ERROR_SCHEMA } from './responses';
+import { type Codes, codesOf, completeResponses, ERROR_SCHEMA } from './responses';
 import { completeEvents, completeSchemas } from './schemas';
 
 const BEARER = {
@@ -77,7 +77,6 @@ export function createDocument(
   ]);
   const paths: OpenAPIObject['paths'] = Object.fromEntries(entries);
   const schemas = { ...document.components?.schemas };
-  checkOperations(paths, schemas, events);
   completeEvents(schemas, events);
   completeSchemas(paths, schemas);
   const responses = completeResponses(paths, codesOf(paths, added));
