@@ -100,7 +100,7 @@ async function assemble(
   let metrics: Metrics | undefined;
   if (config.metricsPort !== undefined) {
     const source = app.get<DataSource>(getDataSourceToken());
-    metrics = new Metrics(source, connections, logger, app.get(RateLimitStore));
+    metrics = new Metrics(source, fastify, logger, app.get(RateLimitStore));
     serveMetrics(fastify, metrics, app.get(Registry), config, workers);
   }
   new ProtocolErrors(fastify.log, connections, limitHeaders, methods, metrics).follow(fastify.server);

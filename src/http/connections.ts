@@ -46,8 +46,6 @@ export interface Connection {
 export class Connections {
   /** True during a stop: responses ask the client to use another connection. */
   isStopping = false;
-  /** The number of connections that MAX_CONNECTIONS rejected since the start. */
-  refused = 0;
   readonly bySocket = new Map<Socket, Connection>();
   /** The connections whose first task waits for a turn. */
   private readonly ready = new Set<Connection>();
@@ -160,7 +158,6 @@ export class Connections {
 
   /** Closes idle connections, and those after their last response, so that the next new one is accepted. */
   private closeIdle(server: Server): void {
-    this.refused += 1;
     const now = performance.now();
     if (now - this.idleClosedAt < CLOSE_INTERVAL_MS) return;
     this.idleClosedAt = now;

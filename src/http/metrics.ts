@@ -11,7 +11,6 @@ import type { Config } from '../config/config';
 import { commonErrors, sendError } from '../api/errors/common.errors';
 import { listenError } from '../config/user-error';
 import type { Logger } from './logger';
-import type { Connections } from './connections';
 import { routeOf } from './request-log';
 
 /** One Prometheus may collect from many services. */
@@ -30,34 +29,26 @@ const OF_WORKERS: Partial<Record<Aggregator, Aggregator>> = { average: 'max', om
 export class Metrics {
   readonly registry = new Registry();
   private readonly durations = new Histogram({
-    name: `${PREFIX}http_request_duration_seconds`,
-    help: 'Time from the headers of a request to the end of its response.',
+    ...this.named(
+      'http_request_duration_seconds',
+      'Time from the headers of a request to the end of its response.',
+    ),
     labelNames: ['route', 'method', 'status'],
     buckets: DURATION_BUCKETS_SECONDS,
-    registers: [this.registry],
   });
-  private readonly errors = this.counter(
-    'refusals_total',
-    'Responses with an Error body, by its code.',
-    'code',
-  );
-  private readonly decisions = this.counter(
-    'rate_limit_decisions_total',
-    'Rate-limit decisions by plan (anonymous: without a valid key) and verdict.',
-    'plan',
-    'verdict',
-  );
-  private readonly bans = this.counter('bans_total', 'Bans of API keys.');
-  private readonly deprecatedCalls = this.counter(
-    'deprecated_calls_total',
-    'Calls of deprecated operations with a valid key, by account.',
-    'account',
-    'route',
-  );
+  private readonly errors = new Counter({
+    ...this.named('refusals_total', 'Responses with an Error body, by its code.'),
+    labelNames: ['code'],
+  });
+  private readonly closed = new Counter({
+    ...this.named('http_connections_shed_total', 'New connections closed at MAX_CONNECTIONS (refused).'),
+    labelNames: ['outcome'],
+  });
+  private readonly bans = new Counter(this.named('bans_total', 'Bans of API keys.'));
 
   constructor(
     { driver }: DataSource,
-    connections: Connections,
+    { server }: FastifyInstance,
     { droppedLines }: Logger,
     limits: { readonly isShared: boolean },
   ) {
@@ -66,36 +57,39 @@ export class Metrics {
       metric.aggregator = OF_WORKERS[metric.aggregator] ?? metric.aggregator;
     // Prometheus sees no increase in the first value of a series.
     this.errors.inc({ code: commonErrors.internal_error.code }, 0);
+    this.closed.inc({ outcome: 'refused' }, 0);
+    server.on('drop', () => this.closed.inc({ outcome: 'refused' }));
     // TypeORM's type does not show its pool.
     const pool = 'master' in driver && driver.master instanceof Pool ? driver.master : new Pool();
-    const open = 'Open database connections by state: in_use or idle.';
-    const connectionsByState = () => ({ in_use: pool.totalCount - pool.idleCount, idle: pool.idleCount });
-    this.read(Gauge, 'database_pool_connections', open, connectionsByState, 'state');
+    const connections: Gauge<'state'> = new Gauge({
+      ...this.named('database_pool_connections', 'Open database connections by state: in_use or idle.'),
+      labelNames: ['state'],
+      collect: () => {
+        connections.set({ state: 'in_use' }, pool.totalCount - pool.idleCount);
+        connections.set({ state: 'idle' }, pool.idleCount);
+      },
+    });
     const waiting = 'Queries and transactions that wait for a database connection.';
-    this.read(Gauge, 'database_pool_waiting_requests', waiting, () => pool.waitingCount);
-    const size = 'Maximum number of connections in the pool.';
-    this.read(Gauge, 'database_pool_size', size, () => pool.options.max);
-    const shared =
-      '1 if the rate-limit counters are shared through Redis, 0 if this instance counts separately.';
-    this.read(Gauge, 'rate_limit_shared', shared, () => Number(limits.isShared), undefined, 'min');
-    this.read(Gauge, 'http_connections', 'Open client connections.', () => connections.bySocket.size);
-    const shed = 'New connections closed because MAX_CONNECTIONS was reached (refused).';
-    const outcomes = () => ({ refused: connections.refused });
-    this.read(Counter, 'http_connections_shed_total', shed, outcomes, 'outcome');
-    const dropped = 'Log lines dropped because standard output could not be written.';
-    this.read(Counter, 'log_lines_dropped_total', dropped, droppedLines);
+    this.gauge('database_pool_waiting_requests', waiting, () => pool.waitingCount);
+    this.gauge('database_pool_size', 'Maximum number of connections in the pool.', () => pool.options.max);
+    const shared = '1 if Redis shares the rate-limit counters, 0 if this instance counts separately.';
+    this.gauge('rate_limit_shared', shared, () => Number(limits.isShared), 'min');
+    const dropped: Counter = new Counter({
+      ...this.named('log_lines_dropped_total', 'Log lines that standard output could not take.'),
+      collect: () => {
+        dropped.reset();
+        dropped.inc(droppedLines());
+      },
+    });
   }
 
   record(request: FastifyRequest, reply: FastifyReply): void {
-    const { errorCode, principal, rateLimit, routeOptions } = request;
+    const { errorCode, rateLimit } = request;
     const route = routeOf(request) ?? 'none';
     const method = NAMED_METHODS.has(request.method) ? request.method : 'other';
     this.durations.observe({ route, method, status: reply.statusCode }, reply.elapsedTime / 1_000);
     if (errorCode !== undefined) this.countRejection(errorCode);
-    if (rateLimit) this.decisions.inc({ plan: principal?.plan ?? 'anonymous', verdict: rateLimit.verdict });
     if (rateLimit?.beganBan) this.bans.inc();
-    if (routeOptions.config.deprecation && principal)
-      this.deprecatedCalls.inc({ account: principal.accountName, route });
   }
 
   /** Counts an error by its code; called directly if no route saw the request (invalid HTTP, a timeout). */
@@ -103,32 +97,17 @@ export class Metrics {
     this.errors.inc({ code });
   }
 
-  private counter<Label extends string>(name: string, help: string, ...labelNames: Label[]): Counter<Label> {
-    return new Counter({ name: `${PREFIX}${name}`, help, labelNames, registers: [this.registry] });
+  /** Adds a value that each scrape reads. */
+  private gauge(name: string, help: string, read: () => number, aggregator: Aggregator = 'sum'): void {
+    const gauge: Gauge = new Gauge({
+      ...this.named(name, help),
+      aggregator,
+      collect: () => gauge.set(read()),
+    });
   }
 
-  /** Adds a metric that is read at each scrape: its value, or one for each value of its label. */
-  private read(
-    type: typeof Gauge | typeof Counter,
-    name: string,
-    help: string,
-    read: () => number | Readonly<Record<string, number>>,
-    label?: string,
-    aggregator: Aggregator = 'sum',
-  ): void {
-    const metric: Gauge | Counter = new type({
-      name: `${PREFIX}${name}`,
-      help,
-      labelNames: label === undefined ? [] : [label],
-      registers: [this.registry],
-      aggregator,
-      collect: () => {
-        const values = read();
-        metric.reset();
-        if (label === undefined) metric.inc(Number(values));
-        else for (const [value, count] of Object.entries(values)) metric.inc({ [label]: value }, count);
-      },
-    });
+  private named(name: string, help: string) {
+    return { name: `${PREFIX}${name}`, help, registers: [this.registry] };
   }
 }
 

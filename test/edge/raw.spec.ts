@@ -239,9 +239,7 @@ describe('limits of times and connections', () => {
       await until(() => held.length === busy.length);
       const further = await RawConnection.open(app.url);
       expect(await isEnded(further)).toBe(true);
-      const { text } = await scrape(app);
-      expect(text).toMatch(/^animal_store_http_connections [0-3]$/m);
-      expect(text).toContain(ONE_REFUSED);
+      expect((await scrape(app)).text).toContain(ONE_REFUSED);
       for (const finish of held) finish();
       for (const raw of busy) {
         expect(await raw.response()).toMatchObject({ status: 200 });

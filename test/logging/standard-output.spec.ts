@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { stripVTControlCharacters } from 'node:util';
+import fastify from 'fastify';
 import type { DataSource } from 'typeorm';
 import { createLogger } from '../../src/http/logger';
-import { Connections } from '../../src/http/connections';
 import { Metrics } from '../../src/http/metrics';
 import { StandardOutput } from '../../src/http/standard-output';
 import { itOnTerminal, RUN_TYPESCRIPT, runOnTerminal } from '../support/service';
@@ -104,7 +104,7 @@ describe('standard output', () => {
   it('has a metric of dropped lines', async () => {
     const logger = createLogger({ logLevel: 'info' }, { write: () => undefined, droppedLines: 3 });
     const source = { driver: {} } as DataSource;
-    const { registry } = new Metrics(source, new Connections(logger), logger, { isShared: false });
+    const { registry } = new Metrics(source, fastify(), logger, { isShared: false });
     for (let scrape = 0; scrape < 2; scrape += 1) {
       expect(await registry.metrics()).toContain('animal_store_log_lines_dropped_total 3\n');
     }
