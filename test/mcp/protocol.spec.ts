@@ -185,7 +185,7 @@ describe('a program that knows only the address', () => {
     expect([status, headers['content-type']]).toEqual([200, 'text/markdown; charset=utf-8']);
     expect(text).toMatch(/^# Animal Store API\n\n> /);
     const links = [...text.matchAll(/\]\(([^)]+)\)/g)].map(([, link]) => link!);
-    expect(links).toEqual(['/openapi.json', '/guide', '/llms-full.txt', '/docs', '/mcp']);
+    expect(links).toEqual(['/openapi.json', '/guide', '/docs', '/mcp']);
     for (const link of links.filter((each) => each !== '/mcp')) {
       expect([link, (await app.get(link)).status < 400]).toEqual([link, true]);
     }

@@ -43,8 +43,6 @@ declare module 'fastify' {
     entityTag?: readonly string[] | undefined;
     /** The path of a created resource, with the members of its response. Default: its `id` below the path of the route. */
     location?: string | undefined;
-    /** False if the route has CORS headers of its own (`@fastify/cors`). */
-    cors?: false;
     /** True for the route of addresses and methods of the API without an operation: `http/route-methods.ts`. */
     unrouted?: boolean;
     /** True for a method of a controller, which the guards protect. */

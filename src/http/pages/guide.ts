@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Marked } from 'marked';
 import { type Config, siteOf } from '../../config/config';
-import { serveStatic } from './static-content';
-import { pageHeaders } from './pages';
+import { pageHeaders, serveStatic } from './pages';
 
 const FOLDER = join(__dirname, '..', '..', '..', 'docs');
 
@@ -16,11 +15,6 @@ const PAGES: Readonly<Record<string, string>> = {
   'api-details.md': 'guide/details',
   'agents.md': 'guide/agents',
 };
-
-const MARKDOWN = { 'Content-Type': 'text/markdown; charset=utf-8' };
-
-/** The service in the examples. */
-const EXAMPLE = 'http://127.0.0.1:3000';
 
 /** A link of Markdown to another file of the package. */
 const LINK = /\[([^\]]+)\]\((?!https:|#)([^)#]+)([^)]*)\)/g;
@@ -38,36 +32,25 @@ const marked = new Marked({
   },
 });
 
-/** Serves the documents for clients as pages, and as texts for language models (llmstxt.org). */
+/** Serves the documents for clients as pages, and links to them for language models (llmstxt.org). */
 export function serveGuide(fastify: FastifyInstance, config: Config): void {
   const hasMcp = fastify.hasRoute({ method: 'POST', url: '/mcp' });
-  serveStatic(fastify, '/llms.txt', () => [MARKDOWN, linksForAgents(config, hasMcp)]);
+  serveStatic(fastify, '/llms.txt', () => [
+    { 'Content-Type': 'text/markdown; charset=utf-8' },
+    linksForAgents(config, hasMcp),
+  ]);
   const documents = Object.entries(PAGES).map(([file, path]) => {
     const text = readFileSync(join(FOLDER, file), 'utf8').replaceAll(/<!--.*?-->\n*/gs, '');
     return { path, text, title: /^# (.*)/.exec(text)?.[1] ?? file };
   });
   const pages = documents.map(({ path, title }) => [path, title]);
   if (config.docsEnabled) pages.unshift(['', 'Animal Store'], ['docs', 'API reference']);
-  // The first request reads it, when the port is known.
-  const named = (text: string) => text.replaceAll(EXAMPLE, siteOf(baseUrlOf(config, fastify)));
-  serveStatic(fastify, '/llms-full.txt', () => [
-    MARKDOWN,
-    documents.map(({ text }) => linkPages(named(text), '')).join('\n'),
-  ]);
   for (const { path, text, title } of documents) {
     const root = path.includes('/') ? '../' : './';
     const links = pages.map(([to, name]) => `<a href="${root}${to}">${name}</a>`);
-    const render = () => marked.parse(linkPages(named(text), root), { async: false });
+    const render = () => marked.parse(linkPages(text, root), { async: false });
     serveStatic(fastify, `/${path}`, () => [pageHeaders(), layout(title, root, links.join('\n'), render())]);
   }
-}
-
-/** Completes a relative base URL by an address that reaches the listening service on its own machine. */
-function baseUrlOf({ publicBaseUrl, port }: Config, { server }: FastifyInstance): string {
-  const address = server.address();
-  // PORT=0 takes a free one.
-  const used = port || (typeof address === 'object' && address?.port);
-  return URL.canParse(publicBaseUrl) ? publicBaseUrl : `http://127.0.0.1:${used}${publicBaseUrl}`;
 }
 
 function linksForAgents({ publicBaseUrl: base, docsEnabled }: Config, hasMcp: boolean): string {
@@ -83,7 +66,7 @@ Every request needs an API key: \`Authorization: Bearer <API_KEY>\`. The operato
 ## Links
 
 - [OpenAPI document](${root}/openapi.json): every operation, parameter, limit and error of the API below ${base}
-- [Guide](${root}/guide): how to use them, with examples; [as one text](${root}/llms-full.txt)
+- [Guide](${root}/guide): how to use them, with examples
 ${docsEnabled ? docs : ''}${hasMcp ? mcp : ''}`;
 }
 

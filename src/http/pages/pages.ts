@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import type { Config } from '../../config/config';
-import { serveStatic } from './static-content';
+import { entityTagOf } from '../../api/entity-tags/entity-tag';
 import { JSON_TYPE } from '../../api/errors/api-error';
 import { jsonText, yamlText } from '../../api/openapi/document';
 
@@ -37,12 +37,29 @@ export function servePages(fastify: FastifyInstance, config: Config, document: O
   serveStatic(fastify, '/guide/front-page.js', () => [JAVASCRIPT, FRONT_PAGE.script]);
   const servers = (document.servers ?? []).map(({ url }) => url);
   serveStatic(fastify, '/docs', () => [pageHeaders(servers), DOCS.html]);
-  // Relative, so that it also works behind a proxy that adds a prefix.
-  fastify.get('/docs/', { config: { public: true } }, (_request, reply) => reply.redirect('../docs'));
   serveStatic(fastify, '/docs/docs.css', () => [CSS, DOCS.style]);
   serveStatic(fastify, '/docs/docs.js', () => [JAVASCRIPT, DOCS.script]);
   for (const [file, type] of Object.entries({ 'swagger-ui.css': CSS, 'swagger-ui-bundle.js': JAVASCRIPT }))
     serveStatic(fastify, `/docs/${file}`, () => [type, readFileSync(join(SWAGGER_UI, file))]);
+}
+
+/** The headers of the 200, and its body. */
+type Content = readonly [Readonly<Record<'Content-Type', string> & Record<string, string>>, string | Buffer];
+
+/**
+ * Serves the same content to every client, without a key. The first request makes it and hashes the bytes. All responses
+ * share them: any client may request the largest document, and a string would be encoded for each response.
+ */
+export function serveStatic(fastify: FastifyInstance, path: string, make: () => Content): void {
+  let response: { bytes: Buffer; headers: Readonly<Record<string, string>> } | undefined;
+  fastify.get(path, { config: { public: true, entityTag: [] } }, (_request, reply) => {
+    if (!response) {
+      const [headers, body] = make();
+      const bytes = Buffer.from(body);
+      response = { bytes, headers: { ...headers, ETag: entityTagOf(bytes) } };
+    }
+    reply.headers(response.headers).send(response.bytes);
+  });
 }
 
 /**
