@@ -24,8 +24,8 @@ export {
   Timestamp,
 } from './api/fields/fields';
 export { AtLeastOne } from './api/fields/validation.pipe';
-export { Public } from './api/routes/route-facts';
-export { CurrentPrincipal, type Principal, RequireScope } from './auth';
+export { Public, RequireScope } from './api/routes/route-facts';
+export { CurrentPrincipal, type Principal } from './auth';
 
 export { PathId } from './api/fields/int64';
 export { IfMatch, type Precondition } from './api/entity-tags/entity-tag';

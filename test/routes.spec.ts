@@ -2,6 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify';
 import { createStore } from '../src/app/store';
+import { ANY_KEY } from '../src/api/routes/route-facts';
 import { startApp, type TestApp } from './support/app';
 import { expectError } from './support/expect-error';
 
@@ -80,7 +81,7 @@ describe('routes', () => {
     );
     const { scopes } = createStore();
     const isPublic = ({ config }: RouteOptions) => config?.public === true;
-    const isForAnyKey = ({ config }: RouteOptions) => config?.anyKey === true;
+    const isForAnyKey = ({ config }: RouteOptions) => config?.scopes?.join() === ANY_KEY;
     const forAnyKey = declared.filter(isForAnyKey).map(({ url }) => url);
     expect([...new Set(forAnyKey)]).toEqual(ANY_KEY_ROUTES);
     const undeclared = declared.filter(
@@ -112,8 +113,8 @@ describe('routes', () => {
 
   it('without a declaration or a guard are rejected at registration and do not exist', async () => {
     expect(rejections.map(String)).toEqual([
-      'Error: GET /forgotten declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.',
-      'Error: No guard protects GET /v1/unguarded/forgotten: make its handler a method of a controller.',
+      'Error: GET /forgotten declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler, which must be a method of a controller.',
+      'Error: GET /v1/unguarded/forgotten declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler, which must be a method of a controller.',
     ]);
     for (const [path] of FORGOTTEN) {
       expectError(await app.get(path), 404, 'route_not_found');

@@ -16,7 +16,7 @@ export {
 export { Authenticator, type Identity, OWN_AUTHENTICATOR } from './guards/authenticator';
 export { BearerGuard, CurrentPrincipal } from './guards/bearer.guard';
 export { bearerToken, KeyAuthenticator } from './guards/key-authenticator';
-export { RequireScope, RequireScopeFor, ScopeGuard } from './guards/scope.guard';
+export { RequireScopeFor, ScopeGuard } from './guards/scope.guard';
 export type { KeyFilter } from './keys/api-keys.repository';
 export * from './keys/api-keys.service';
 export { KeyModule } from './operations/key.module';

@@ -6,7 +6,7 @@ import type { FastifyRequest, RouteOptions } from 'fastify';
 import createRouter from 'find-my-way';
 import type { ApiError } from '../api/errors/api-error';
 import { methodNotAllowed, commonErrors } from '../api/errors/common.errors';
-import { ANY_KEY, declareScope, GUARDED, routeFacts } from '../api/routes/route-facts';
+import { ANY_KEY, GUARDED, RequireScope, routeFacts } from '../api/routes/route-facts';
 import { decodedPath, TARGET_LIMIT_BYTES } from './framing';
 
 /** Where a client of the Model Context Protocol looks for OAuth (RFC 8414, RFC 9728, and its default addresses). */
@@ -59,7 +59,7 @@ export class UnroutedController {
 
   @All(['', '*'])
   @routeFacts({ unrouted: true })
-  @declareScope(ANY_KEY)
+  @RequireScope(ANY_KEY)
   reject(@Req() request: FastifyRequest): never {
     throw this.methods.rejectionOf(request);
   }

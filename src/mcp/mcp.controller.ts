@@ -1,8 +1,7 @@
 import { Body, Controller, ForbiddenException, Inject, Post, Req, VERSION_NEUTRAL } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import { RequireScope } from '../auth';
-import { ANY_KEY } from '../api/routes/route-facts';
+import { ANY_KEY, RequireScope } from '../api/routes/route-facts';
 import { CONFIG, type Config } from '../config/config';
 import { validationFailed } from '../api/errors/common.errors';
 import { McpService } from './mcp.service';

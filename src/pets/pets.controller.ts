@@ -58,7 +58,7 @@ export class PetsController {
     description:
       'Adds 1 to 100 animals, all or none, in one request of the limits. The body has at most `BODY_LIMIT_BYTES` (64 KiB), as every body.',
     scope: petScopes.write,
-    untagged: true,
+    hasEntityTag: false,
     returns: [201, [Pet], 'The created animals, in the order of `items`. Their ids ascend.'],
   })
   createPets(@Body() { items }: NewPets, @Idempotent() once: Once) {

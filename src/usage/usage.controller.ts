@@ -21,7 +21,7 @@ export class UsageController {
     description:
       "Returns the requests of each UTC day and key of the key's account, ordered by date and key. A key that was not used on a day has no item. A request appears within 5 s. Requests of getKey are not counted. At most 400 days, which is how long they are kept, and at most 10,000 items. With the scope `admin` a key also reads other accounts: `?account=NAME`; an unknown account has no items.",
     scope: ANY_KEY,
-    untagged: true,
+    hasEntityTag: false,
     maxItems: MAX_ROWS,
     returns: [200, [KeyUsage], 'The days of the keys.'],
     rejects: [commonErrors.insufficient_scope],

@@ -105,7 +105,7 @@ export class WebhooksController {
     summary: 'Test a webhook',
     description: 'Sends an event of the type `webhook.test` immediately, and returns the outcome.',
     scope,
-    untagged: true,
+    hasEntityTag: false,
     returns: [200, dto.WebhookTest, 'The outcome of the delivery.'],
   })
   testWebhook(@CurrentPrincipal() principal: Principal, @WebhookId() id: bigint) {
@@ -118,7 +118,7 @@ export class WebhooksController {
     summary: 'List the deliveries of a webhook',
     description: `Returns the last ${MAX_ATTEMPTS} attempts to deliver an event, the newest first, as long as events are kept. An attempt appears within a second.`,
     scope,
-    untagged: true,
+    hasEntityTag: false,
     maxItems: MAX_ATTEMPTS,
     returns: [200, [dto.Delivery], 'The attempts.'],
   })
@@ -133,7 +133,7 @@ export class WebhooksController {
     description:
       'Sends an event of the feed once more, immediately and also if the webhook is disabled, and returns the outcome.',
     scope,
-    untagged: true,
+    hasEntityTag: false,
     returns: [200, dto.WebhookTest, 'The outcome of the delivery.'],
   })
   resendEvent(

@@ -100,7 +100,7 @@ export class Webhook {
   })
   readonly types!: TypeFilter;
 
-  @OneOf(STATUS, { untagged: true, description: 'Status of the webhook.', example: 'active' })
+  @OneOf(STATUS, { isInEntityTag: false, description: 'Status of the webhook.', example: 'active' })
   readonly status!: string;
 
   @Timestamp({ description: 'When the webhook was created.', example: '2026-11-21T12:00:00.000Z' })
@@ -114,7 +114,7 @@ export class Webhook {
 
   @Timestamp({
     nullable: true,
-    untagged: true,
+    isInEntityTag: false,
     description: 'When the last event was delivered; null: none yet.',
     example: '2026-11-21T12:00:00.000Z',
   })
@@ -123,7 +123,7 @@ export class Webhook {
   @Text({
     max: 255,
     nullable: true,
-    untagged: true,
+    isInEntityTag: false,
     description: 'Why the last delivery failed; null if it succeeded.',
     example: null,
   })
@@ -131,7 +131,7 @@ export class Webhook {
 
   @Timestamp({
     nullable: true,
-    untagged: true,
+    isInEntityTag: false,
     description: 'The `createdAt` of the oldest undelivered event; null: all are delivered.',
     example: null,
   })
@@ -139,7 +139,7 @@ export class Webhook {
 
   @Timestamp({
     nullable: true,
-    untagged: true,
+    isInEntityTag: false,
     description: 'While the status is `failing`: when the service tries again.',
     example: null,
   })

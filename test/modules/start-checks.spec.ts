@@ -56,7 +56,7 @@ class NeedyService {
 class NeedyModule {}
 
 const UNDECLARED =
-  'declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.';
+  'declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler, which must be a method of a controller.';
 const ONE = { name: 'one' };
 
 describe('the start fails with one sentence for', () => {

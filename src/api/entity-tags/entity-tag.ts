@@ -7,7 +7,7 @@ import type { FastifyReply } from 'fastify';
 import { text } from '../operation/header-catalogue';
 import { commonErrors, validationFailed } from '../errors/common.errors';
 import { addParameterFacts } from '../routes/route-facts';
-import { untaggedMembers } from '../fields/validation.pipe';
+import { membersOutsideEntityTag } from '../fields/validation.pipe';
 
 /**
  * Compares the current state of a resource with the one that the client has seen, inside the transaction that has
@@ -82,7 +82,7 @@ export function entityTagOf(bytes: string | Buffer, without: readonly string[] =
 export function IfMatch(type: Type<object>): ParameterDecorator {
   // Fastify keeps one serializer for each of these objects.
   const schema = { $ref: `${type.name}#` };
-  const without = untaggedMembers(type);
+  const without = membersOutsideEntityTag(type);
   const inject = createParamDecorator((_data: unknown, context: ExecutionContext) =>
     preconditionOf(context.switchToHttp().getResponse<FastifyReply>(), schema, without),
   );

@@ -22,8 +22,8 @@ export interface FieldFacts<Value = unknown> {
   readonly description: string;
   readonly optional?: true;
   readonly nullable?: true;
-  /** True if the service changes the member without a request: it is not part of the entity tag. */
-  readonly untagged?: true;
+  /** False if the service changes the member without a request: it is not part of the entity tag. */
+  readonly isInEntityTag?: false;
   /** Swagger UI sends the example of an optional parameter. */
   readonly example?: Value | null;
   /** Documents the value of a member that is left out; the class sets it. */
@@ -104,8 +104,8 @@ function fieldsOf(prototype: object): Fields {
 }
 
 /** Lists the members of a class that are not part of its entity tag. */
-export function untaggedMembers({ prototype }: Type<object>): string[] {
-  return [...fieldsOf(prototype)].flatMap(([name, { facts }]) => (facts.untagged ? name : []));
+export function membersOutsideEntityTag({ prototype }: Type<object>): string[] {
+  return [...fieldsOf(prototype)].flatMap(([name, { facts }]) => (facts.isInEntityTag === false ? name : []));
 }
 
 /** Declares filters in the class of a query: the fields of the rows, each of them optional. */

@@ -11,12 +11,12 @@ import {
 import type { DefinedError } from '../errors/api-error';
 import { commonErrors } from '../errors/common.errors';
 import { MAX_ITEMS } from '../lists/page';
-import { classFactsOf, untaggedMembers } from '../fields/validation.pipe';
+import { classFactsOf, membersOutsideEntityTag } from '../fields/validation.pipe';
 import {
-  declareScope,
-  type Deprecation,
   parameterFactsOf,
+  type PathParams,
   type RequiredScope,
+  RequireScope,
   routeFacts,
   scopeSentence,
 } from '../routes/route-facts';
@@ -37,13 +37,10 @@ export interface OperationFacts {
     | readonly [status: 204, body: undefined, description: string];
   /** The error codes of this operation only: every operation, every body and `@PathId()` add theirs. */
   readonly rejects?: readonly DefinedError[];
-  /** @deprecated `@Idempotent()` declares it. Without that the start fails. */
+  /** @deprecated `@Idempotent()` declares it. */
   readonly idempotent?: true;
-  /**
-   * True for a body that soon changes, such as a counter, or is not a resource, such as a batch: it has no `ETag`, and
-   * clients must not store it.
-   */
-  readonly untagged?: true;
+  /** False for a body that soon changes or is not a resource: it has no `ETag`, and clients must not store it. */
+  readonly hasEntityTag?: false;
   /**
    * True if the requests of a valid key count in no window, and none is rejected for a limit or a ban. Nothing limits them,
    * so the operation must be as cheap as a 429. @internal
@@ -58,6 +55,14 @@ export interface OperationFacts {
   readonly location?: string;
   /** True for an operation of docs/specification.md. The document marks the others with `x-extension`. */
   readonly isSpecified?: true;
+}
+
+/** The time of the announcement (RFC 9745) and of the removal (RFC 8594). */
+interface Deprecation {
+  readonly since: Date;
+  readonly sunset: Date;
+  /** Returns the successor of a request, relative to the base URL: `/pets?id=1`. */
+  readonly successorOf: (params: PathParams) => string;
 }
 
 interface RegisteredOperation extends OperationFacts {
@@ -78,52 +83,45 @@ export function findOperation(id: string | undefined): RegisteredOperation | und
  * Declares an operation of the API once: for its route, for its response serializer, which prints only the declared
  * fields of the DTO class, and for the OpenAPI document. `api/openapi/responses.ts` adds the responses with its codes.
  */
-export function Operation(declared: OperationFacts): MethodDecorator {
+export function Operation(facts: OperationFacts): MethodDecorator {
+  const { id, summary, description, scope, returns, deprecation, location, uncounted } = facts;
   return (target, name, descriptor) => {
-    const parameters = parameterFactsOf(target, name);
+    const { rejects, decorators } = parameterFactsOf(target, name);
     // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
     const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
-    const rejects = [
-      ...parameters.rejects,
-      ...(declared.rejects ?? []),
-      ...(isPage(declared) ? [commonErrors.validation_failed, commonErrors.invalid_cursor] : []),
-    ];
-    const facts = { ...declared, rejects, types };
-    DECLARED.set(facts.id, facts);
-    const bodies = types
-      .filter((type) => classFactsOf(type).isOptional)
-      .map((type) => ApiBody({ type, required: false }));
-    applyDecorators(...decoratorsOf(facts), ...bodies, ...parameters.decorators)(target, name, descriptor);
+    const optionalBody = types.find((type) => classFactsOf(type).isOptional);
+    const operation = {
+      ...facts,
+      types,
+      rejects: [
+        ...rejects,
+        ...(facts.rejects ?? []),
+        ...(isPage(facts) ? [commonErrors.invalid_cursor] : []),
+      ],
+    };
+    DECLARED.set(id, operation);
+    applyDecorators(
+      routeFacts({ entityTag: outsideEntityTag(facts), location, uncounted }),
+      RequireScope(scope),
+      ApiOperation({
+        operationId: id,
+        summary,
+        description: `${description}\n\n${scopeSentence(scope)}`,
+        ...(deprecation && { deprecated: true }),
+      }),
+      ...(facts.isSpecified ? [] : [ApiExtension('x-extension', true)]),
+      ...(deprecation ? [routeFacts({ deprecation: withHeaders(deprecation) })] : []),
+      HttpCode(returns[0]),
+      ...responseOf(operation),
+      ...(optionalBody ? [ApiBody({ type: optionalBody, required: false })] : []),
+      ...decorators,
+    )(target, name, descriptor);
   };
 }
 
-function decoratorsOf(facts: OperationFacts): MethodDecorator[] {
-  const { id, summary, scope, deprecation, location, uncounted } = facts;
-  return [
-    routeFacts({ entityTag: taggedWithout(facts), location, uncounted }),
-    declareScope(scope),
-    ApiOperation({
-      operationId: id,
-      summary,
-      description: `${facts.description}\n\n${scopeSentence(scope)}`,
-      ...(deprecation && { deprecated: true }),
-    }),
-    ...(facts.isSpecified ? [] : [ApiExtension('x-extension', true)]),
-    ...(uncounted ? [ApiExtension('x-uncounted', true)] : []),
-    ...(deprecation ? deprecationOf(deprecation) : []),
-    HttpCode(facts.returns[0]),
-    ...responseOf(facts),
-  ];
-}
-
-function deprecationOf(deprecation: Deprecation): MethodDecorator[] {
-  const { since, sunset } = deprecation;
-  // RFC 9745 and RFC 8594.
+function withHeaders({ since, sunset, successorOf }: Deprecation) {
   const headers = { Deprecation: `@${since.getTime() / 1000}`, Sunset: sunset.toUTCString() };
-  return [
-    routeFacts({ deprecation: { ...deprecation, headers } }),
-    ApiExtension('x-sunset', sunset.toISOString().slice(0, 'YYYY-MM-DD'.length)),
-  ];
+  return { headers, successorOf };
 }
 
 /** The schema of a list, for the serializer. */
@@ -131,10 +129,10 @@ function listOf({ name }: Type) {
   return { type: 'array', items: { $ref: `${name}#` } };
 }
 
-function responseOf(facts: OperationFacts): MethodDecorator[] {
-  const { returns, orList, maxItems = MAX_ITEMS, location } = facts;
+function responseOf(operation: RegisteredOperation): MethodDecorator[] {
+  const { returns, orList, maxItems = MAX_ITEMS, location } = operation;
   const [status, body, description] = returns;
-  const headers = { ...headersOf(ownHeaders(facts)), ...(location && { Location: LOCATION_OF_TEXT }) };
+  const headers = { ...headersOf(ownHeaders(operation)), ...(location && { Location: LOCATION_OF_TEXT }) };
   const response = { status, description, headers };
   if (!body) return [ApiResponse(response)];
   const documented = (type: Type) => ({ type: 'array', maxItems, items: { $ref: getSchemaPath(type) } });
@@ -158,9 +156,9 @@ function responseOf(facts: OperationFacts): MethodDecorator[] {
 }
 
 /** Lists the members that are not part of the entity tag; undefined if the response has none. The tag of a list has all. */
-function taggedWithout({ returns: [, body], untagged }: OperationFacts): readonly string[] | undefined {
-  if (untagged) return undefined;
-  return body && !isList(body) ? untaggedMembers(body) : [];
+function outsideEntityTag({ returns: [, body], hasEntityTag }: OperationFacts) {
+  if (hasEntityTag === false) return undefined;
+  return body && !isList(body) ? membersOutsideEntityTag(body) : [];
 }
 
 function isList(body: Type | readonly [Type] | undefined): body is readonly [Type] {
@@ -173,15 +171,16 @@ function isPage({ returns: [status, body], maxItems }: OperationFacts): boolean 
 }
 
 /** Lists the headers that only the successful response has. */
-function ownHeaders(facts: OperationFacts): ResponseHeader[] {
-  const { returns, rejects = [], untagged, deprecation } = facts;
+function ownHeaders(operation: RegisteredOperation): ResponseHeader[] {
+  const { returns, rejects, deprecation } = operation;
   const [status, body] = returns;
+  const without = outsideEntityTag(operation);
   const names: ResponseHeader[] = [];
   if (status === 201 && !isList(body)) names.push('Location');
-  if (isPage(facts)) names.push('Link');
-  if (body && !untagged) names.push('ETag');
+  if (isPage(operation)) names.push('Link');
+  if (body && without) names.push('ETag');
   // A client may keep the body, and asks whether it is current.
-  if (status === 200 && taggedWithout(facts)?.length === 0) names.push('Cache-Control');
+  if (status === 200 && without?.length === 0) names.push('Cache-Control');
   if (rejects.includes(commonErrors.idempotency_key_in_use)) names.push('Idempotent-Replayed');
   if (deprecation) names.push('Link', 'Deprecation', 'Sunset');
   return names;

@@ -3,6 +3,7 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import {
   ApiBearerAuth,
   ApiExtension,
+  ApiOperation,
   ApiParam,
   type ApiParamOptions,
   type SchemaObject,
@@ -10,15 +11,6 @@ import {
 import type { FastifyContextConfig, RouteOptions } from 'fastify';
 import { UserError } from '../../config/user-error';
 import type { DefinedError } from '../errors/api-error';
-
-export interface Deprecation {
-  /** RFC 9745. */
-  readonly since: Date;
-  /** When the operation will be removed (RFC 8594). */
-  readonly sunset: Date;
-  /** Returns the successor of a request, relative to the base URL: `/pets?id=1`. */
-  readonly successorOf: (params: PathParams) => string;
-}
 
 /** The parameters of a path as they were sent. */
 export type PathParams = Readonly<Record<string, string>>;
@@ -32,13 +24,15 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** True if the route needs no key. */
     public?: boolean;
-    /** The key needs one of these scopes. The start fails if a route has neither `public`, `scopes` nor `anyKey`. */
+    /** The key needs one of these scopes, or none if `ANY_KEY` is in the list. The start fails without `public` or `scopes`. */
     scopes?: readonly string[];
-    anyKey?: boolean;
     /** True if a request with a valid key is counted in no window. */
     uncounted?: boolean | undefined;
-    /** The deprecation, with the headers that are the same in every response. */
-    deprecation?: Deprecation & { readonly headers: Readonly<Record<string, string>> };
+    deprecation?: {
+      /** They are the same in every response. */
+      readonly headers: Readonly<Record<string, string>>;
+      readonly successorOf: (params: PathParams) => string;
+    };
     /** The members of the body that are not part of the entity tag of a 200 or 201. Without any, `If-None-Match` gets 304. */
     entityTag?: readonly string[] | undefined;
     /** The path of a created resource, with the members of its response. Default: its `id` below the path of the route. */
@@ -73,30 +67,29 @@ export const ANY_KEY = 'any key';
 /** A scope that the key needs, several of which it needs one, or `ANY_KEY`. */
 export type RequiredScope = string | readonly string[];
 
-/** Declares the scopes of a route once: for `ScopeGuard` and for the document. */
-export function declareScope(scope: RequiredScope): MethodDecorator {
-  const scopes = scopesOf(scope);
+/**
+ * Declares the scopes of a route once: for `ScopeGuard` and for the document. `@Operation` includes it. A description by
+ * `@ApiOperation` replaces the sentence about the scope.
+ */
+export function RequireScope(scope: RequiredScope): MethodDecorator {
   return applyDecorators(
-    routeFacts(scope === ANY_KEY ? { anyKey: true } : { scopes }),
+    routeFacts({ scopes: [scope].flat() }),
     ApiBearerAuth(),
+    ApiOperation({ description: scopeSentence(scope) }, { overrideExisting: false }),
     // The key needs one of them; an empty list is for every valid key.
-    ApiExtension('x-required-scopes', scopes),
+    ApiExtension('x-required-scopes', scope === ANY_KEY ? [] : [scope].flat()),
   );
-}
-
-function scopesOf(scope: RequiredScope): readonly string[] {
-  return scope === ANY_KEY ? [] : [scope].flat();
 }
 
 /** Returns the sentence that ends the description of an operation. */
 export function scopeSentence(scope: RequiredScope): string {
   if (scope === ANY_KEY) return 'Every valid key may use it, without a scope.';
-  const scopes = scopesOf(scope).map((each) => `\`${each}\``);
+  const scopes = [scope].flat().map((each) => `\`${each}\``);
   return `The key needs the scope ${scopes.join(' or ')}.`;
 }
 
 /**
- * Requires that a route is public, is for every key, or declares a scope. '*' is the route of @fastify/cors.
+ * Requires that a route is public, or declares its scopes and is behind the guards. '*' is the route of @fastify/cors.
  *
  * @param declared the scopes of the extensions
  * @throws UserError
@@ -105,20 +98,15 @@ export function requireDeclaration(
   { method, url, config = {} }: RouteOptions,
   declared: readonly string[],
 ): void {
-  const { scopes = [], anyKey } = config;
+  const { scopes = [] } = config;
   if (config.public || url === '*') return;
-  // An empty list is a mistake: in the document it would be for every key. JavaScript may leave the scope out.
-  if (!scopes[0] && !anyKey) {
+  // JavaScript may leave the scope out.
+  if (!scopes[0] || !config[GUARDED]) {
     throw new UserError(
-      `${String(method)} ${url} declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler.`,
+      `${String(method)} ${url} declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler, which must be a method of a controller.`,
     );
   }
-  if (!config[GUARDED]) {
-    throw new UserError(
-      `No guard protects ${String(method)} ${url}: make its handler a method of a controller.`,
-    );
-  }
-  const unknown = scopes.find((scope) => !declared.includes(scope));
+  const unknown = scopes.find((scope) => scope !== ANY_KEY && !declared.includes(scope));
   if (unknown !== undefined) {
     throw new UserError(
       `${String(method)} ${url} requires the scope ${unknown}, which no extension declares: use one of ${declared.join(', ')}.`,

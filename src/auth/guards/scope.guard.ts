@@ -1,14 +1,6 @@
-import {
-  applyDecorators,
-  type CanActivate,
-  type ExecutionContext,
-  Injectable,
-  UseGuards,
-} from '@nestjs/common';
-import { ApiOperation } from '@nestjs/swagger';
+import { type CanActivate, type ExecutionContext, Injectable, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import type { DefinedScope } from '../../api/extension/extension';
-import { type ANY_KEY, declareScope, scopeSentence } from '../../api/routes/route-facts';
+import { ANY_KEY } from '../../api/routes/route-facts';
 import { insufficientScope } from './auth.errors';
 
 /**
@@ -21,26 +13,14 @@ export class ScopeGuard implements CanActivate {
   canActivate(context: ExecutionContext): true {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const { keyRejection, principal, routeOptions } = request;
-    const { public: isPublic, anyKey, scopes } = routeOptions.config;
+    const { public: isPublic, scopes } = routeOptions.config;
     if (isPublic) return true;
     if (keyRejection) throw keyRejection;
-    if (anyKey && !scopes) return true;
     // The start rejects a route without a scope (`app/create-app.ts`).
     if (!scopes || !principal) throw new Error('a request must have a principal, and its route a scope');
-    if (scopes.some((scope) => principal.scopes.includes(scope))) return true;
+    if (scopes.some((scope) => scope === ANY_KEY || principal.scopes.includes(scope))) return true;
     throw insufficientScope(...scopes);
   }
-}
-
-/**
- * Declares the scope that a key needs, or `'any key'`, for a route without `@Operation`. A description by `@ApiOperation`
- * replaces the sentence about the scope.
- */
-export function RequireScope(scope: DefinedScope | typeof ANY_KEY): MethodDecorator {
-  return applyDecorators(
-    declareScope(scope),
-    ApiOperation({ description: scopeSentence(scope) }, { overrideExisting: false }),
-  );
 }
 
 /** Requires a further scope of a request with this query parameter, before the query is validated. */

@@ -144,7 +144,7 @@ export class KeysController {
     id: 'createKey',
     summary: 'Create a key',
     description: 'Creates a key of an account. Only this response has its secret.',
-    untagged: true,
+    hasEntityTag: false,
     location: '/keys/:id',
     returns: [201, dto.IssuedKey, 'The created key with its secret. `Location` is its URL.'],
     rejects: [errors.account_disabled],
@@ -208,7 +208,7 @@ export class KeysController {
     summary: 'Replace the secret of a key',
     description:
       'Gives a key a new secret. Older ones still work for `graceSeconds`. Only this response has the new secret.',
-    untagged: true,
+    hasEntityTag: false,
     returns: [200, dto.IssuedKey, 'The key with its new secret.'],
     rejects: [errors.key_not_usable],
   })

@@ -182,7 +182,7 @@ export class AccountKey {
 
   @Timestamp({
     nullable: true,
-    untagged: true,
+    isInEntityTag: false,
     description: 'The minute of its last use; null if it was never used.',
   })
   readonly lastUsedAt!: Date | null;

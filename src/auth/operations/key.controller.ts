@@ -17,7 +17,7 @@ export class KeyController {
     description:
       'Returns what the key may do, how much of its limits is left, and its strikes. The request counts in no window. It also succeeds while the limits are used up, and while the key is banned.',
     scope: ANY_KEY,
-    untagged: true,
+    hasEntityTag: false,
     uncounted: true,
     returns: [200, ApiKey, 'The key.'],
   })

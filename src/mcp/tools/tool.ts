@@ -18,9 +18,6 @@ interface Operation extends Pick<OperationObject, 'summary' | 'description' | 'd
     readonly content: Readonly<Record<string, { readonly schema?: Schema }>>;
   };
   readonly 'x-required-scopes'?: readonly string[];
-  readonly 'x-uncounted'?: boolean;
-  /** The date on which the operation is removed, such as `2030-12-05`. */
-  readonly 'x-sunset'?: string;
 }
 
 interface Parameter extends Pick<ParameterObject, 'name' | 'in' | 'required' | 'description'> {
@@ -126,13 +123,12 @@ function bodyInputs({ requestBody }: Operation, parameters: readonly Input[], sc
 
 /** Describes an operation for an agent: what it does, what a call costs, how to page and how to retry. */
 function describe(operation: Operation, inputs: readonly Input[]): string {
-  const { summary = '', description = summary, 'x-sunset': sunset } = operation;
+  const { summary = '', description = summary } = operation;
   const has = (name: string): boolean => inputs.some((each) => each.name === name);
   return [
     description,
-    operation['x-uncounted'] && 'This applies to HTTP. As a tool the operation is counted:',
-    'A call counts as one request in the minute and in the day of the account.',
-    operation.deprecated && `Deprecated.${sunset === undefined ? '' : ` It will be removed on ${sunset}.`}`,
+    'A call of this tool counts as one request in the minute and in the day of the account.',
+    operation.deprecated && 'Deprecated.',
     has(CURSOR) && 'If more items follow, the result names the `cursor` of the next page.',
     has('If-Match') && 'The result of an earlier call has the `ETag` for `If-Match`.',
     has('Idempotency-Key') &&
