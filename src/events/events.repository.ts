@@ -177,8 +177,8 @@ export class EventsRepository {
   }
 
   /** Returns the age of the oldest event that readers do not see yet; 0 if there is none. */
-  async hiddenSeconds(): Promise<[number]> {
-    return [(await this.sql.rows<{ seconds: number }>(HIDDEN, []))[0]?.seconds ?? 0];
+  async hiddenSeconds(): Promise<number> {
+    return (await this.sql.rows<{ seconds: number }>(HIDDEN, []))[0]?.seconds ?? 0;
   }
 
   /** Makes the ids ascend in a restored database, too. */

@@ -11,7 +11,7 @@ import { validationFailed } from '../api/errors/common.errors';
 import { Page, pageRequestOf } from '../api/lists/page';
 import { Clock } from '../time/clock';
 import { PeriodicWork } from '../time/periodic-work';
-import { addScrapedGauges } from '../api/scraped-gauges';
+import { addScrapedGauge } from '../api/scraped-gauge';
 import { MINUTE_MS } from '../time/time';
 import { EventTypeRegistry } from './event-type-registry';
 import type { ListEventsQuery } from './events.dto';
@@ -42,7 +42,7 @@ export class EventsService extends PeriodicWork {
     super('The upkeep of the event log', MINUTE_MS);
     const help =
       'Age of the oldest event that readers do not see yet, because a transaction is open (decision 35).';
-    addScrapedGauges(registry, { animal_store_events_hidden_seconds: help }, () => events.hiddenSeconds());
+    addScrapedGauge(registry, 'animal_store_events_hidden_seconds', help, () => events.hiddenSeconds());
   }
 
   override async onModuleInit(): Promise<void> {

@@ -43,7 +43,7 @@ const RECORD = `
 /** The order of the index, not of the primary key only (decision 22). */
 const LIST = `
   SELECT event_id AS "eventId", type, at, duration_ms AS "durationMs", status, response, error
-  FROM webhook_attempts WHERE webhook_id = $1 AND at > $2 ORDER BY webhook_id DESC, id DESC LIMIT ${MAX_ATTEMPTS}`;
+  FROM webhook_attempts WHERE webhook_id = $1 ORDER BY webhook_id DESC, id DESC LIMIT ${MAX_ATTEMPTS}`;
 
 /** The last attempts of each webhook. The newest ones are written together each tick; a crash or a failure loses them. */
 @Injectable()
@@ -67,9 +67,9 @@ export class AttemptsRepository {
     });
   }
 
-  async list(webhookId: bigint, after: Date): Promise<Delivery[]> {
+  async list(webhookId: bigint): Promise<Delivery[]> {
     await this.flush().catch(() => undefined);
-    const rows = await this.sql.rows<Omit<Delivery, 'at'> & { at: Date }>(LIST, [webhookId, after]);
+    const rows = await this.sql.rows<Omit<Delivery, 'at'> & { at: Date }>(LIST, [webhookId]);
     return rows.map(({ at, ...attempt }) => ({ ...attempt, at: at.toISOString() }));
   }
 }

@@ -5,18 +5,22 @@ import { Counter, Registry } from 'prom-client';
 import { EventsRepository } from '../events';
 import { Clock } from '../time/clock';
 import { PeriodicWork } from '../time/periodic-work';
-import { addScrapedGauges } from '../api/scraped-gauges';
+import { addScrapedGauge } from '../api/scraped-gauge';
 import { Semaphore } from '../database/semaphore';
-import { DAY_MS, SECOND_MS } from '../time/time';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../time/time';
 import { AttemptsRepository } from './attempts.repository';
 import { MAX_WEBHOOKS, type WebhookEntity } from './webhook.entity';
 import { EventSender } from './event-sender';
 import { type Outcome, ReceiverClient } from './receiver-client';
-import { MAX_PAUSE_MS, type WebhookValues, WebhooksRepository } from './webhooks.repository';
+import { type WebhookValues, WebhooksRepository } from './webhooks.repository';
 
 const TICK_MS = 500;
-/** Deliveries share the event loop with the API, so those of a lane begin at this distance. */
+/** Webhooks whose events are delivered at the same time. An account has at most MAX_WEBHOOKS of them. */
+const PLACES = 60 * MAX_WEBHOOKS;
+/** Deliveries share the event loop with the API, so they begin at this distance. */
 const GAP_MS = 3;
+/** The deliveries that begin before the next tick: a lease must not end while its webhook waits for the first. */
+const MAX_STARTS = Math.ceil(TICK_MS / GAP_MS);
 /** All webhooks are looked at so often without a new event, and in between those that were due lately. */
 const LOOK_MS = 30 * SECOND_MS;
 const SLOW_MS = SECOND_MS;
@@ -27,6 +31,7 @@ const BATCH_SIZE = 20;
 const MAX_STATEMENTS = 2;
 /** Pauses after failures: 5 s, 15 s, 45 s and so on, and a random part. */
 const FIRST_PAUSE_MS = 5 * SECOND_MS;
+const MAX_PAUSE_MS = 8 * HOUR_MS;
 const JITTER = 0.2;
 /** A webhook that fails for so long is disabled. */
 const MAX_FAILING_MS = 3 * DAY_MS;
@@ -34,30 +39,8 @@ const MAX_FAILING_MS = 3 * DAY_MS;
 const STOP_MS = 2 * SECOND_MS;
 const GONE = 410;
 
-/** Webhooks that share places. An account has at most MAX_WEBHOOKS of them, a twentieth or less. */
-class Lane {
-  readonly turns = new Set<Promise<void>>();
-  private readonly starts = new Semaphore(1);
-  private waiting = 0;
-
-  constructor(private readonly places: number) {}
-
-  /** The places, as many as begin before the next tick: a lease must not end in the queue. */
-  get free(): number {
-    return Math.max(0, Math.min(this.places - this.turns.size, Math.ceil(TICK_MS / GAP_MS) - this.waiting));
-  }
-
-  /** Waits until the next delivery may begin. */
-  async next(): Promise<void> {
-    this.waiting += 1;
-    await this.starts.run(() => sleep(GAP_MS));
-    this.waiting -= 1;
-  }
-}
-
 /** The deliveries of a webhook, one after the other, by a connection that it keeps. */
 interface Turn {
-  readonly lane: Lane;
   readonly leased: WebhookEntity;
   readonly agent: Agent;
   /** By `performance.now()`. No delivery begins later. */
@@ -69,9 +52,10 @@ interface Turn {
 export class DeliveryWorker extends PeriodicWork {
   private readonly outcomes: Counter<'account' | 'outcome'>;
   private readonly statements = new Semaphore(MAX_STATEMENTS);
-  private readonly fast = new Lane(40 * MAX_WEBHOOKS);
-  /** Of receivers that failed last or took long. */
-  private readonly hindered = new Lane(20 * MAX_WEBHOOKS);
+  private readonly starts = new Semaphore(1);
+  /** The deliveries that wait for their start. */
+  private waiting = 0;
+  private readonly turns = new Set<Promise<void>>();
   /** The newest event for which all webhooks were looked at, and when. */
   private known: { newest?: bigint | undefined; at: number } = { at: -Infinity };
 
@@ -91,11 +75,10 @@ export class DeliveryWorker extends PeriodicWork {
       labelNames: ['account', 'outcome'],
       registers: [registry],
     });
-    const helps = {
-      animal_store_webhooks_waiting: 'Webhooks with undelivered events, without disabled ones.',
-      animal_store_webhook_oldest_event_seconds: 'Age of the oldest event of these webhooks.',
-    };
-    addScrapedGauges(registry, helps, () => webhooks.waiting());
+    const help = 'Age of the oldest undelivered event of a webhook that is not disabled.';
+    addScrapedGauge(registry, 'animal_store_webhook_oldest_event_seconds', help, () =>
+      webhooks.oldestEventSeconds(),
+    );
   }
 
   override async run(): Promise<void> {
@@ -107,8 +90,8 @@ export class DeliveryWorker extends PeriodicWork {
   override async runNow(): Promise<unknown> {
     this.known = { at: -Infinity };
     let error = await super.runNow();
-    while (this.fast.turns.size + this.hindered.turns.size > 0) {
-      await this.ended();
+    while (this.turns.size > 0) {
+      await Promise.all(this.turns);
       // The lease of a delivery that begins during a stop might not end with it.
       if (!this.isStopping) error = (await super.runNow()) ?? error;
     }
@@ -123,18 +106,15 @@ export class DeliveryWorker extends PeriodicWork {
 
   override async onApplicationShutdown(): Promise<void> {
     await super.onApplicationShutdown();
-    await this.ended();
+    await Promise.all(this.turns);
     await this.attempts
       .flush()
       .catch(() => this.logger.warn('The last attempts of webhooks were not written.'));
   }
 
-  private ended(): Promise<unknown> {
-    return Promise.all([...this.fast.turns, ...this.hindered.turns]);
-  }
-
+  /** Leases webhooks that have an event to deliver, and begins their turns. */
   private async begin(): Promise<void> {
-    const free = [this.fast.free, this.hindered.free];
+    const free = Math.max(0, Math.min(PLACES - this.turns.size, MAX_STARTS - this.waiting));
     const startedAt = performance.now();
     const isKnown = startedAt - this.known.at < LOOK_MS;
     const known = isKnown ? this.known.newest : undefined;
@@ -142,19 +122,19 @@ export class DeliveryWorker extends PeriodicWork {
       this.webhooks.lease(this.now(), free, known),
     );
     for (const webhook of webhooks) {
-      const lane = webhook.attempts > 0 || webhook.isSlow ? this.hindered : this.fast;
-      const turn: Promise<void> = this.take(lane, webhook).finally(() => lane.turns.delete(turn));
-      lane.turns.add(turn);
+      const turn: Promise<void> = this.take(webhook).finally(() => this.turns.delete(turn));
+      this.turns.add(turn);
     }
     // Without a free place others may wait.
-    const isComplete = webhooks.length < Math.min(...free);
+    const isComplete = webhooks.length < free;
     this.known = { newest: isComplete ? newest : undefined, at: isKnown ? this.known.at : startedAt };
   }
 
-  private async take(lane: Lane, leased: WebhookEntity): Promise<void> {
+  /** Delivers events of a webhook until its turn ends. */
+  private async take(leased: WebhookEntity): Promise<void> {
     const agent = this.receivers.agentFor(leased.url);
     try {
-      await this.deliverSome({ lane, leased, agent, endsAt: performance.now() + TURN_MS }, leased.position);
+      await this.deliverSome({ leased, agent, endsAt: performance.now() + TURN_MS }, leased.position);
     } catch (error) {
       // Another delivery begins when the lease ends.
       this.logger.warn(
@@ -167,7 +147,7 @@ export class DeliveryWorker extends PeriodicWork {
 
   /** Delivers the next events. At the end of its turn the webhook waits behind all others. */
   private async deliverSome(turn: Turn, position: bigint): Promise<void> {
-    const { lane, leased, agent, endsAt } = turn;
+    const { leased, agent, endsAt } = turn;
     const { events, last } = await this.events.read(position, BATCH_SIZE, leased);
     // The retention has removed them, or the batch before had the last one.
     if (events.length === 0) {
@@ -177,31 +157,37 @@ export class DeliveryWorker extends PeriodicWork {
       return this.giveBack(leased, isRead ? { position: last } : {});
     }
     for (const [at, event] of events.entries()) {
-      if (!this.isStopping) await lane.next();
+      if (!this.isStopping) await this.start();
       // It may have changed while it waited.
       const webhook = await this.webhooks.findLeased(leased);
       if (this.isStopping || !webhook || !canContinue(webhook, leased)) return this.giveBack(leased);
       const sentAt = performance.now();
       const outcome: Outcome = await this.eventSender.send(webhook, event, agent);
-      const isSlow = performance.now() - sentAt > SLOW_MS;
-      if (outcome.isOwn) throw new Error(outcome.error);
       // A stop aborts the request.
       if (outcome.error !== undefined)
         return this.isStopping ? this.giveBack(leased) : this.recordFailure(webhook, outcome);
       this.count(webhook, 'delivered');
       const isLast = at + 1 === events.length && events.length < BATCH_SIZE;
-      const isOver = isLast || isSlow || performance.now() > endsAt;
+      const isOver = isLast || performance.now() - sentAt > SLOW_MS || performance.now() > endsAt;
       const now = this.now();
-      const delivered = { position: event.id, lastDeliveryAt: now, isSlow };
-      const recovered = { attempts: 0, failingSince: null, lastError: null };
       const isRecorded = await this.update(leased, {
-        ...delivered,
-        ...recovered,
+        position: event.id,
+        lastDeliveryAt: now,
+        failures: 0,
+        failingSince: null,
+        lastError: null,
         ...(isOver && { dueAt: now }),
       });
       if (!isRecorded || isOver) return;
     }
     return this.deliverSome(turn, last);
+  }
+
+  /** Waits until the next delivery may begin. */
+  private async start(): Promise<void> {
+    this.waiting += 1;
+    await this.starts.run(() => sleep(GAP_MS));
+    this.waiting -= 1;
   }
 
   private async giveBack(webhook: WebhookEntity, values: WebhookValues = {}): Promise<void> {
@@ -218,18 +204,15 @@ export class DeliveryWorker extends PeriodicWork {
 
   private async recordFailure(webhook: WebhookEntity, { error: message, status }: Outcome): Promise<void> {
     const now = this.clock.now();
-    const { id, account, attempts, failingSince } = webhook;
+    const { id, account, failures, failingSince } = webhook;
     const since = failingSince ?? new Date(now);
     const lastAt = since.getTime() + MAX_FAILING_MS;
-    const isOver = now >= lastAt;
-    // A wrong clock must not disable a webhook: only its owner could make it active again.
-    const hasPassed = () => this.statements.run(() => this.webhooks.hasPassed(new Date(lastAt)));
-    const isLast = status === GONE || (isOver && (await hasPassed()));
-    const pause = Math.min(FIRST_PAUSE_MS * 3 ** attempts * (1 + JITTER * Math.random()), MAX_PAUSE_MS);
+    const isLast = status === GONE || now >= lastAt;
+    const pause = Math.min(FIRST_PAUSE_MS * 3 ** failures * (1 + JITTER * Math.random()), MAX_PAUSE_MS);
     const isRecorded = await this.update(webhook, {
-      attempts: attempts + 1,
+      failures: failures + 1,
       failingSince: since,
-      dueAt: new Date(isOver ? now + pause : Math.min(now + pause, lastAt)),
+      dueAt: new Date(Math.min(now + pause, lastAt)),
       lastError: message ?? null,
       ...(isLast && { disabledAt: new Date(now) }),
     });
@@ -237,7 +220,7 @@ export class DeliveryWorker extends PeriodicWork {
     this.count(webhook, isLast ? 'disabled' : 'failed');
     const subject = `The webhook ${id} of the account ${account}`;
     if (isLast) this.logger.warn(`${subject} is disabled. Last error: ${message}`);
-    else if (attempts === 0) this.logger.warn(`${subject} fails. The service retries. Error: ${message}`);
+    else if (failures === 0) this.logger.warn(`${subject} fails. The service retries. Error: ${message}`);
   }
 
   private count({ account }: WebhookEntity, outcome: string): void {

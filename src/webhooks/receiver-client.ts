@@ -1,8 +1,9 @@
 import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
+import { once } from 'node:events';
 import {
   Agent as HttpAgent,
-  type ClientRequest,
+  type IncomingMessage,
   type OutgoingHttpHeaders,
   type RequestOptions,
   request as requestHttp,
@@ -38,13 +39,7 @@ interface ReceiverResponse {
 export interface Outcome extends Partial<ReceiverResponse> {
   /** Why the event was not delivered, in words for the owner of the webhook; undefined if it was. */
   readonly error?: string;
-  /** True if this machine has failed, not the receiver. */
-  readonly isOwn?: true;
 }
-
-const NO_NAME_SERVER = 'ENAMESERVER';
-const OWN_ERRORS = new RegExp(`^(EMFILE|ENFILE|ENOBUFS|ENOMEM|${NO_NAME_SERVER})$`);
-const OWN_FAILURE = 'The service has no name server, open files or memory. It retries.';
 
 /** One rule for unknown names and internal ones: an error must not tell which internal names exist. */
 const PUBLIC_HOST = 'must have a known host with public addresses only';
@@ -59,8 +54,8 @@ const CONNECT = { autoSelectFamilyAttemptTimeout: 2 * SECOND_MS };
 const MAX_RESPONSE_BYTES = 4_096;
 /** The code points of a response that its owner sees. */
 export const SHOWN_LENGTH = 200;
-/** The bytes before a response. Node.js ignores any number of responses 1xx, and of line ends. */
-const MAX_BEFORE_RESPONSE = 65_536;
+/** Node.js ignores any number of responses 1xx before the response. */
+const MAX_INFORMATION = 10;
 const RESOLVER = { timeout: 2 * SECOND_MS, tries: 2 };
 
 /** Sends requests to receivers, which may be anywhere and hostile. */
@@ -68,7 +63,7 @@ const RESOLVER = { timeout: 2 * SECOND_MS, tries: 2 };
 export class ReceiverClient {
   /** Longest exchange, from the resolution of the name to the end of the response. */
   timeoutMs = 10 * SECOND_MS;
-  private readonly open = new Set<AbortController>();
+  private readonly running = new Set<AbortController>();
 
   constructor(@Inject(CONFIG) private readonly config: ConfigOf<typeof webhookSettings>) {}
 
@@ -93,20 +88,19 @@ export class ReceiverClient {
     const { signal } = controller;
     const late = new DeliveryError(`No complete response within ${this.timeoutMs / SECOND_MS} s.`);
     const timer = setTimeout(() => controller.abort(late), this.timeoutMs);
-    this.open.add(controller);
+    this.running.add(controller);
     try {
-      const received = await this.exchange(new URL(url), body, { headers, agent: agent ?? false, signal });
+      const received = await this.exchange(new URL(url), body, { headers, signal, agent: agent ?? false });
       const { status } = received;
       return status >= 200 && status < 300 ? received : { ...received, error: `The response was ${status}.` };
     } catch (thrown) {
       const error: unknown = signal.aborted ? signal.reason : thrown;
       if (error instanceof DeliveryError) return { error: error.message };
       const code = error instanceof Error && 'code' in error ? String(error.code) : String(error);
-      if (OWN_ERRORS.test(code)) return { error: OWN_FAILURE, isOwn: true };
       return { error: `The connection failed: ${code}.` };
     } finally {
       clearTimeout(timer);
-      this.open.delete(controller);
+      this.running.delete(controller);
     }
   }
 
@@ -117,33 +111,44 @@ export class ReceiverClient {
 
   /** Ends the running requests, which fail. */
   abort(): void {
-    for (const each of this.open) each.abort(new DeliveryError('The service stops.'));
+    for (const each of this.running) each.abort(new DeliveryError('The service stops.'));
   }
 
   /** Returns the addresses of a host. Unlike `lookup` of `node:dns` it blocks no thread, however slow the name servers are. */
   protected async resolve(hostname: string): Promise<readonly string[]> {
     const resolver = new Resolver(RESOLVER);
-    const queries = [resolver.resolve4(hostname), resolver.resolve6(hostname)];
-    // Some name servers never answer for a family that the host lacks.
-    const wait = () => setTimeout(() => resolver.cancel(), SECOND_MS).unref();
-    void Promise.any(queries).then(wait, () => undefined);
-    const answers = await Promise.allSettled(queries);
-    // No query was sent. Without open files c-ares says the same.
-    if (answers.every((each) => each.status === 'rejected' && Object(each.reason).code === 'ECONNREFUSED'))
-      throw Object.assign(new Error('No name server can be asked.'), { code: NO_NAME_SERVER });
+    const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
     return answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
   }
 
-  private async exchange(url: URL, body: string, options: RequestOptions): Promise<ReceiverResponse> {
+  private async exchange(
+    url: URL,
+    body: string,
+    options: RequestOptions & { readonly signal: AbortSignal },
+  ): Promise<ReceiverResponse> {
     // Also of a webhook that was created while WEBHOOKS_ALLOW_PRIVATE was on. Node.js calls `lookup` for names only.
     const rule = this.violatedRule(url);
     if (rule) throw new DeliveryError(`The URL ${rule}.`);
     const send = url.protocol === 'https:' ? requestHttps : requestHttp;
-    const lookup = this.config.webhooksAllowPrivate ? {} : { lookup: this.lookup };
+    const request = send(url, {
+      method: 'POST',
+      ...options,
+      ...CONNECT,
+      ...(!this.config.webhooksAllowPrivate && { lookup: this.lookup }),
+    });
+    let information = 0;
+    request.on('information', () => {
+      information += 1;
+      if (information > MAX_INFORMATION) request.destroy(new DeliveryError('The receiver does not respond.'));
+    });
+    // Some receivers send superfluous bytes after a complete response.
+    request.on('error', () => undefined);
     let hasBegun = false;
-    const request = send(url, { method: 'POST', ...options, ...CONNECT, ...lookup }, () => (hasBegun = true));
+    request.on('response', () => (hasBegun = true));
     try {
-      return await responseTo(request.end(body));
+      const [response]: IncomingMessage[] = await once(request.end(body), 'response', options);
+      if (!response) throw new Error('the event has a response');
+      return { status: response.statusCode ?? 0, response: await beginningOf(response) };
     } catch (error) {
       // The receiver has closed the kept connection meanwhile. A new one has no such error.
       if (request.reusedSocket && !hasBegun && Object(error).code === 'ECONNRESET')
@@ -157,8 +162,7 @@ export class ReceiverClient {
   /** Resolves a name for the connection, which uses only the addresses that were checked here. */
   private readonly lookup: LookupFunction = (hostname, { all }, callback) => {
     void (async () => {
-      const addresses = await this.resolve(hostname).catch((error: Error) => error);
-      if (addresses instanceof Error) return callback(addresses, []);
+      const addresses = await this.resolve(hostname);
       const [first, ...others] = addresses.every(isPublicAddress) ? someOf(addresses) : [];
       if (!first) callback(new DeliveryError(`The URL ${PUBLIC_HOST}.`), []);
       else if (all) callback(null, [first, ...others]);
@@ -174,52 +178,16 @@ function someOf(addresses: readonly string[]): LookupAddress[] {
   return [...ofFamily(4), ...ofFamily(6)].sort((a, b) => a.turn - b.turn).slice(0, MAX_ADDRESSES);
 }
 
-/** Waits for the response and its end, or until enough of it is read. */
-function responseTo(request: ClientRequest): Promise<ReceiverResponse> {
-  return new Promise((resolve, reject) => {
-    let before = 0;
-    const count = (chunk: Buffer): void => {
-      before += chunk.length;
-      if (before > MAX_BEFORE_RESPONSE)
-        request.destroy(new DeliveryError('No response, although much was received.'));
-    };
-    request
-      .on('socket', (socket) => {
-        socket.on('data', count);
-        request.on('close', () => socket.off('data', count));
-      })
-      .on('response', (response) => {
-        before = -Infinity;
-        const { statusCode: status = 0 } = response;
-        // Node.js accepts any three digits.
-        if (status < 100) return reject(new DeliveryError('The response is not valid HTTP.'));
-        const chunks: Buffer[] = [];
-        const finish = (): void => resolve({ status, response: shownOf(chunks) });
-        // Superfluous bytes after a response that is complete.
-        request.prependListener('error', () => response.complete && finish());
-        void readSome(response, chunks).then(finish, reject);
-      })
-      // Node.js has detached the socket: nothing else closes it.
-      .on('upgrade', ({ statusCode: status = 0 }, socket) => {
-        socket.destroy();
-        resolve({ status, response: '' });
-      })
-      .on('error', reject);
-  });
-}
-
-/** Reads the end of a response into chunks, or as much as is read of a long one. */
-async function readSome(response: AsyncIterable<Buffer>, chunks: Buffer[]): Promise<void> {
+/** Returns the first characters of a response. More than a few KiB are not read. */
+async function beginningOf(response: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of response) {
+  for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     length += chunk.length;
     if (length > MAX_RESPONSE_BYTES) break;
   }
-}
-
-/** Returns the beginning of a body. PostgreSQL stores no NUL. */
-function shownOf(chunks: readonly Buffer[]): string {
+  // PostgreSQL stores no NUL.
   const text = Buffer.concat(chunks).toString('utf8', 0, MAX_RESPONSE_BYTES).replaceAll('\0', '\ufffd');
   return Array.from(text).slice(0, SHOWN_LENGTH).join('');
 }

@@ -48,13 +48,13 @@ export class WebhookEntity {
   readonly position!: bigint;
 
   /** Failed attempts since the last delivery. */
-  @Column({ type: 'integer', default: 0 })
-  readonly attempts!: number;
+  @Column({ type: 'integer', name: 'attempts', default: 0 })
+  readonly failures!: number;
 
   @Column({ type: 'timestamptz', name: 'failing_since', nullable: true })
   readonly failingSince!: Date | null;
 
-  /** When an instance may deliver: after a failure its pause, during a delivery the end of the lease, which names it. */
+  /** The earliest begin of the next turn. A turn moves it ahead; as long as it has this value, the turn owns the webhook. */
   @Column({ type: 'timestamptz', name: 'due_at' })
   readonly dueAt!: Date;
 
@@ -66,10 +66,6 @@ export class WebhookEntity {
 
   @Column({ type: 'text', name: 'last_error', nullable: true })
   readonly lastError!: string | null;
-
-  /** True if its receiver took long for the last event. */
-  @Column({ type: 'boolean', name: 'is_slow', default: false })
-  readonly isSlow!: boolean;
 
   @VirtualColumn({ type: 'timestamptz', query: waitingSince })
   readonly waitingSince!: Date | null;

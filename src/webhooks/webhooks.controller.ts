@@ -116,7 +116,7 @@ export class WebhooksController {
   @Operation({
     id: 'getDeliveries',
     summary: 'List the deliveries of a webhook',
-    description: `Returns the last ${MAX_ATTEMPTS} attempts to deliver an event, the newest first, as long as events are kept. An attempt appears within a second.`,
+    description: `Returns the last ${MAX_ATTEMPTS} attempts to deliver an event, the newest first. An attempt appears within a second.`,
     scope,
     hasEntityTag: false,
     maxItems: MAX_ATTEMPTS,

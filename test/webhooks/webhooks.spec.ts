@@ -45,7 +45,6 @@ describe('webhooks', () => {
       lastDeliveryAt: null,
       lastError: null,
       waitingSince: null,
-      nextAttemptAt: null,
     };
     expect(webhook).toEqual({ id: webhook.id, url: URL, types: ['pet.created'], ...state });
     expect((await app.get(`${PATH}/${webhook.id}`, { key })).json).toEqual(webhook);
