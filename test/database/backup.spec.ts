@@ -146,7 +146,7 @@ describe('a backup', () => {
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
     );
     await blocker.end();
-    expect(await message).toMatch(/^The database cannot be reached \(.*\): check DATABASE_URL/);
+    expect(await message).toMatch(/^The database cannot be used \(.*\): check DATABASE_URL/);
     expect(readdirSync(folder.path).filter((name) => name.startsWith('broken'))).toEqual([]);
   });
 

@@ -19,10 +19,9 @@ const raiseNot = (signature: string) => `DROP FUNCTION pg_catalog.${signature}; 
 const revoke = (signature: string) => `REVOKE ALL ON FUNCTION ${signature} FROM PUBLIC`;
 const grant = (signature: string) => `GRANT ALL ON FUNCTION ${signature} TO PUBLIC`;
 
-const DENIED =
-  /^The user in DATABASE_URL lacks a right \(permission denied for function \w+\): grant it to this user, or make it the owner of the schema and all tables\.$/;
+const DENIED = /^The database cannot be used \(permission denied for function \w+\): check DATABASE_URL, /;
 const REFUSED =
-  /^The server in DATABASE_URL lacks or refuses a function that Animal Store needs \((function \w+\(.*\) does not exist|not here)\): enable it, or use another server\.$/;
+  /^The database cannot be used \((function \w+\(.*\) does not exist|not here)\): check DATABASE_URL, /;
 const NEEDED = [
   ['pg_control_system()', 'pg_postmaster_start_time()'],
   ['pg_advisory_xact_lock(bigint)'],

@@ -8,7 +8,8 @@ import { backup, backupFolder, messageOf } from './support/backups';
 const TYPEORM = 'CREATE TABLE migrations (id serial, timestamp bigint, name varchar)';
 const BELONGS =
   '^The database belongs to another program, or to Animal Store 1[.]0, which 1[.]1 must migrate first .*: set DATABASE_URL to an empty database, or to an empty schema with [?]options=-csearch_path%3DNAME[.]\\s?$';
-const FAILS = '^A migration fails .*, and nothing was changed: rename what is there, and try again[.]\\s?$';
+const FAILS =
+  '^The database cannot be used .*: check DATABASE_URL, its server, and the rights of its user[.]\\s?$';
 
 /** The objects of other programs, and the reason in the sentence. */
 const PROGRAMS = [

@@ -131,7 +131,7 @@ describe('a restore that is rejected', () => {
           END IF;
         END $$;
       CREATE EVENT TRIGGER spoil ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION spoil()`);
-    await expectRejection(good, /^The database cannot be reached/);
+    await expectRejection(good, /^The database cannot be used/);
     await target.administer('DROP EVENT TRIGGER spoil; DROP FUNCTION spoil');
   });
 });

@@ -54,7 +54,7 @@ describeWhen(hasOpenssl, 'openssl is not installed')('a connection to PostgreSQL
     for (const each of [authority, other]) each.remove();
   });
 
-  const INVALID = /^The TLS connection to the database fails \(.+\): correct .+\.$/;
+  const INVALID = /^The database cannot be used \(.*certificate.*\): check DATABASE_URL/;
   const UNREADABLE = /^The file \S+ca\.crt cannot be read/;
   const use = (certificate = right) => void (proxy.certificate = certificate);
   const [file, moved] = [authority.file, `${authority.file}.old`];
@@ -67,7 +67,7 @@ describeWhen(hasOpenssl, 'openssl is not installed')('a connection to PostgreSQL
     ['the file of sslrootcert is removed', UNREADABLE, () => renameSync(file, moved), back],
     [
       'that file is unreadable',
-      /^The database cannot be reached \(EISDIR/,
+      /^The database cannot be used \(EISDIR/,
       () => [renameSync(file, moved), mkdirSync(file)],
       () => [rmdirSync(file), back()],
     ],
@@ -88,7 +88,7 @@ describeWhen(hasOpenssl, 'openssl is not installed')('a connection to PostgreSQL
     ['sslmode=require', INVALID],
     [
       `channel_binding=require&sslrootcert=${file}`,
-      /^The database cannot be reached \(.*\): check DATABASE_URL/,
+      /^The database cannot be used \(.*\): check DATABASE_URL/,
     ],
   ])(
     'ends the start in one sentence, and without a warning of the driver: %s',

@@ -97,8 +97,10 @@ describe('while PostgreSQL is unavailable', () => {
       const url = Object.assign(new URL(server.url()), { username: 'guarded', password });
       return rejectionOf({ DATABASE_URL: url.href });
     };
-    expect(await messageWith('')).toMatch(/^The database asks for a password: /);
-    expect(await messageWith('wrong')).toMatch(/^The database rejected the password: /);
+    expect(await messageWith('')).toMatch(/^The database cannot be used \(SASL: .* password /);
+    expect(await messageWith('wrong')).toMatch(
+      /^The database cannot be used \(password authentication failed /,
+    );
   });
 
   it('frozen: the service stops without a confirmation of PostgreSQL', async () => {

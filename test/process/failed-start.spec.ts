@@ -4,8 +4,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { DatabaseError } from 'pg';
-import { userMessage } from '../../src/app/user-message';
 import { startCuttingProxy } from '../failure/support/cutting-proxy';
 import { runCli } from '../support/cli';
 import { createDatabase, type TestDatabase } from '../support/database';
@@ -16,8 +14,8 @@ import { holdTimers, passWhile } from '../support/timers';
 const withoutDatabase = urlWith((url) => (url.pathname = '/no_such_database'));
 const withTls = urlWith((url) => url.searchParams.set('sslmode', 'verify-full'));
 
-const UNREACHABLE =
-  /^The database cannot be reached \(.*\w.*\): check DATABASE_URL, and that the server runs\.$/;
+const UNUSABLE =
+  /^The database cannot be used \(.*\w.*\): check DATABASE_URL, its server, and the rights of its user\.$/;
 
 describe('a start that cannot succeed explains in one sentence', () => {
   let database: TestDatabase;
@@ -72,10 +70,10 @@ describe('a start that cannot succeed explains in one sentence', () => {
   });
 
   it.each([
-    ['the database cannot be reached', 'postgres://127.0.0.1:1/none', UNREACHABLE],
-    ['the host of the database is unknown', 'postgres://no-such-host.invalid/x', UNREACHABLE],
+    ['the database cannot be used', 'postgres://127.0.0.1:1/none', UNUSABLE],
+    ['the host of the database is unknown', 'postgres://no-such-host.invalid/x', UNUSABLE],
     ['the database does not exist', withoutDatabase, /does not exist/],
-    ['the database offers no TLS', withTls, /^The database offers no TLS: /],
+    ['the database offers no TLS', withTls, UNUSABLE],
     [
       'a certificate of DATABASE_URL cannot be read',
       'postgres://127.0.0.1:1/x?sslmode=verify-full&sslrootcert=/nowhere',
@@ -123,7 +121,7 @@ describe('a start that cannot succeed explains in one sentence', () => {
       holdTimers({ timeouts: true });
       const said = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
       const rejection = rejectionOf({ DATABASE_URL: `postgres://x@127.0.0.1:${other.port}/x` });
-      expect(await passWhile(rejection)).toMatch(UNREACHABLE);
+      expect(await passWhile(rejection)).toMatch(UNUSABLE);
       const waiting = `Waiting for the database at 127.0.0.1:${other.port}…\n`;
       const isSilent = behave !== respondAsWebServer;
       expect(said.mock.calls.filter(([text]) => text === waiting).length > 3).toBe(isSilent);
@@ -131,31 +129,6 @@ describe('a start that cannot succeed explains in one sentence', () => {
       jest.useRealTimers();
       other.server.close();
     }
-  });
-});
-
-describe('an error of PostgreSQL is explained by its code', () => {
-  const GRANT = ': grant it to this user, or make it the owner of the schema and all tables.';
-  it.each([
-    ['28P01', 'rejected', 'The database rejected the password: correct it in DATABASE_URL.'],
-    ['28000', 'rejected', 'The database rejected the user: correct it in DATABASE_URL.'],
-    ['3D000', 'rejected', 'The database named in DATABASE_URL does not exist: '],
-    ['25006', 'rejected', 'The database in DATABASE_URL is read-only: '],
-    ['53100', 'rejected', 'The disk of the database is full: '],
-    ['26000', 'rejected', 'has no prepared statements: set DATABASE_PREPARED_STATEMENTS=false.'],
-    ['42P05', 'rejected', 'has no prepared statements: set DATABASE_PREPARED_STATEMENTS=false.'],
-    ['3F000', 'rejected', 'The user in DATABASE_URL has no schema to create tables in: '],
-    ['53300', 'rejected', 'The database cannot be reached (rejected): check DATABASE_URL'],
-    [
-      '42501',
-      'permission denied for table pets',
-      `The user in DATABASE_URL lacks a right (permission denied for table pets)${GRANT}`,
-    ],
-    // The message of the server may be in another language.
-    ['42501', 'keine Berechtigung für Tabelle pets', GRANT],
-  ])('%s, %s: %s', (code, message, sentence) => {
-    const error = Object.assign(new DatabaseError(message, 0, 'error'), { code });
-    expect(userMessage(error)).toContain(sentence);
   });
 });
 
