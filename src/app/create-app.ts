@@ -8,7 +8,7 @@ import type { FastifyServerFactoryHandler } from 'fastify';
 import { Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { planTable } from '../auth';
-import { rejectFaults } from './faults.repository';
+import { requireTriggers } from './database-checks.repository';
 import { Sql } from '../database/sql';
 import { commonErrors } from '../api/errors/common.errors';
 import { requireDeclaration } from '../api/routes/route-facts';
@@ -107,7 +107,7 @@ async function assemble(
   fastify.addHook('onRoute', (route) => requireDeclaration(route, store.scopes));
   const sql = app.get(Sql, { strict: false });
   app.get(EventTypeRegistry, { strict: false }).declare(store.events);
-  await rejectFaults(sql);
+  await requireTriggers(sql);
   await app.init();
   const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
   const document = createDocument(app, config, store, added, planTable());
@@ -116,7 +116,7 @@ async function assemble(
   fastify.get('/livez', { config: { public: true }, logLevel: 'warn' }, () => ({ status: 'ok' }));
   fastify.get('/readyz', { config: { public: true }, logLevel: 'warn' }, async () => {
     if (!(workers ?? fastify.server).listening) throw commonErrors.service_unavailable();
-    await sql.ping(() => rejectFaults(sql));
+    await sql.ping(() => requireTriggers(sql));
     return { status: 'ok' };
   });
   servePages(fastify, config, document);

@@ -2,6 +2,5 @@ export { EVENT_TYPES, EventTypeRegistry, type TypeFilter } from './event-type-re
 export { eventScopes } from './events.controller';
 export { EVENT_TYPE } from './events.dto';
 export { Events, type eventSettings } from './events.service';
-export { EVENT_TRIGGERS } from './migrations/events.migrations';
 export { EventsModule } from './events.module';
 export { EventsRepository, firstAfter, NEWEST, printEvent, type StoredEvent } from './events.repository';
