@@ -1,4 +1,3 @@
-import { sep } from 'node:path';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ApiKeysService, KEY_DAYS } from '../auth';
 import type { LogStream } from '../http/logger';
@@ -7,22 +6,12 @@ import { ADMIN_SCOPE } from '../api/extension/extension';
 import { Clock } from '../time/clock';
 import { DAY_MS } from '../time/time';
 import type { StartedService } from './start';
-import { DEFAULT_SCOPES, type Store, version } from './store';
-
-const isInstalled = [__dirname, process.argv[1] ?? ''].every((path) =>
-  path.split(sep).includes('node_modules'),
-);
-
-/** The project, its image and a team's program have this script; an installed package has its own command. */
-const COMMAND = isInstalled ? 'npx animal-store' : 'npm run -s cli --';
+import { type Store, version } from './store';
 
 /** Prints the banner, with the demo key of a first start, which cannot be shown again. */
 export async function printBanner(service: StartedService, output: LogStream): Promise<void> {
   const key = await createDemoKey(service.app, service.config, service.store);
-  const added = service.store.added.flatMap(({ scopes = [] }) => scopes);
-  const scopes = added.length > 0 ? ` --scopes ${[...DEFAULT_SCOPES, ...added].join(',')}` : '';
-  const newKey = ['Create an API key:', `  ${COMMAND} keys create --account NAME${scopes}`];
-  const keyLines = key === undefined ? newKey : demoKeyLines(service.url, key);
+  const keyLines = key === undefined ? NEW_KEY_LINES : demoKeyLines(service.url, key);
   output.write([...addressLines(service), '', ...keyLines, '\n'].join('\n'));
 }
 
@@ -58,11 +47,14 @@ function addressLines({ app, url, database, config }: StartedService): string[] 
     `  OpenAPI      ${url}/openapi.json  ${url}/openapi.yaml`,
     `  Health       ${url}/livez  ${url}/readyz`,
     `  PostgreSQL   ${place}`,
-    ...database.notices.map((notice) => `  ${notice}`),
   ];
 }
 
-/** Explains how to use the API. Never log these lines: they contain a key. */
+const NEW_KEY_LINES = [
+  'Create an API key (an installed package without this script: npx animal-store keys create …):',
+  '  npm run -s cli -- keys create --account NAME',
+];
+
 function demoKeyLines(url: string, key: string): string[] {
   const curl = `  curl -H 'Authorization: Bearer ${key}'`;
   return [

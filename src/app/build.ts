@@ -2,7 +2,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { prefixOf } from '../auth';
 import { createApp } from './create-app';
 import { StandardOutput } from '../http/standard-output';
-import { writersOf } from './rights.repository';
+import { writersOf } from './database-checks.repository';
 import { createStore, type Store } from './store';
 import { type Config, readConfig } from '../config/config';
 import { migrate } from '../database/migrate';
@@ -61,15 +61,14 @@ export async function buildService(
     const migrated = () =>
       migrate({ ...serviceConfig, migrations: store.migrations }, prefixOf(config.deployment));
     const { removed, newer } = await migrated();
-    const found = removed.map(
-      (name) =>
+    for (const name of removed)
+      logger.warn(
         `The tables of the removed extension ${name} stay. "db revert --extension ${name}" of a program that has it deletes them.`,
-    );
+      );
     if (newer !== undefined)
-      found.push(
+      logger.warn(
         `The database was migrated by a newer version of Animal Store (${newer}). Run this version next to it only during an update.`,
       );
-    for (const notice of found) logger.warn(notice);
     app = await createApp(serviceConfig, logger, store, clock, workers);
     app.get(CoreModule).afterClose(() => database.close());
     // A "db revert" may have run before this instance registered itself as running.
@@ -78,8 +77,7 @@ export async function buildService(
       logger.error(
         `These roles besides the owner may change tables of the store: ${names}. Take these rights from them by REVOKE, unless they need them.`,
       );
-    const notices = [...database.notices, ...found];
-    return { app, config, database: { ...database, notices }, store };
+    return { app, config, database, store };
   } catch (error) {
     await app?.close();
     await database.close();

@@ -1,15 +1,17 @@
 import { type Config } from '../config/config';
-import { type EmbeddedOptions, type EmbeddedServer, startEmbedded } from '../embedded-postgres';
+import { type EmbeddedOptions, startEmbedded } from '../embedded-postgres';
 import { settings } from '../config/settings';
 
 /** Connections of the embedded server for other processes: commands, backups and `psql`. */
 const OTHER_CONNECTIONS = 50;
 
-/** A database that accepts connections. `ended` is pending for a server that another process has started. */
-export interface OpenDatabase extends Pick<EmbeddedServer, 'notices' | 'ended'> {
+/** A database that accepts connections. */
+export interface OpenDatabase {
   readonly url: string;
   /** The data folder of the embedded server; undefined for the server of DATABASE_URL. */
   readonly directory: string | undefined;
+  /** Pending unless this process started the server. */
+  readonly ended: Promise<void>;
   /** Stops an embedded server that this process started. Close all connections first. */
   close(): Promise<void>;
 }
@@ -28,16 +30,16 @@ export async function openDatabase(
   const { databaseUrl, databasePoolSize, dataDir, deployment, workers } = config;
   if (databaseUrl !== undefined) {
     const ended = new Promise<void>(() => undefined);
-    return { url: databaseUrl, directory: undefined, notices: [], ended, close: () => Promise.resolve() };
+    return { url: databaseUrl, directory: undefined, ended, close: () => Promise.resolve() };
   }
-  const server = await startEmbedded({
+  const { url, directory, ended, stop } = await startEmbedded({
     purpose,
     onCreate,
     dataDir,
     canMove: dataDir === settings.dataDir.defaultText,
-    allowSharedUser: deployment !== 'production',
+    allowNobody: deployment !== 'production',
     // The primary process has a pool, too.
     maxConnections: databasePoolSize * (workers > 1 ? workers + 1 : 1) + OTHER_CONNECTIONS,
   });
-  return { ...server, url: server.url(), close: () => server.stop() };
+  return { url: url(), directory, ended, close: stop };
 }

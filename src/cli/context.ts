@@ -7,7 +7,7 @@ import { migrate, migrationStates, type SchemaConfig } from '../database/migrate
 import { openDatabase } from '../app/open-database';
 import { encodeCursor, MAX_ITEMS, type Page, SortedPageQuery } from '../api/lists/page';
 import { CoreModule } from '../app/core.module';
-import { scopesOf, type Store } from '../app/store';
+import type { Store } from '../app/store';
 import { UserError } from '../config/user-error';
 import { UsageModule } from '../usage';
 
@@ -32,7 +32,6 @@ export class CommandContext {
       process.stderr.write('Creating the database…\n');
     });
     try {
-      for (const notice of database.notices) process.stderr.write(`${notice}\n`);
       const { url: databaseUrl, directory } = database;
       const pool = { databasePoolSize: 2, databasePoolWaitMs: START_WAIT_MS };
       return await work({ ...config, ...pool, migrations, databaseUrl, directory });
@@ -52,7 +51,7 @@ export class CommandContext {
   /** Runs `work` with a service of accounts, keys or usage on an up-to-date schema, without HTTP. */
   withService<S, T>(type: Type<S>, work: (service: S) => Promise<T>): Promise<T> {
     return this.withSchema(async (config) => {
-      const core = CoreModule.forRoot(config, new SystemClock(), scopesOf(this.store));
+      const core = CoreModule.forRoot(config, new SystemClock(), this.store);
       const services = await NestFactory.createApplicationContext(
         // Imports the module of accounts and keys.
         { module: UsageModule, imports: [core] },

@@ -62,10 +62,8 @@ DO $$ BEGIN EXECUTE format('COPY (SELECT %L) TO %L', 'local all ${APP_ROLE} trus
   } catch (error) {
     rmSync(draft, { recursive: true, force: true });
     if (existsSync(cluster)) return;
-    const reason = reasonOf(error);
-    const fix = reason.includes('user does not exist')
-      ? 'add that user to /etc/passwd, start the service as a user that has a name there, or set DATABASE_URL'
-      : 'fix that, set DATA_DIR to another folder, or set DATABASE_URL';
-    throw new UserError(`PostgreSQL could not create its files in ${directory} (${reason}): ${fix}.`);
+    throw new UserError(
+      `PostgreSQL could not create its files in ${directory} (${reasonOf(error)}): fix that, set DATA_DIR to another folder, or set DATABASE_URL.`,
+    );
   }
 }

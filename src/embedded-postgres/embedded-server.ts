@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chownSync, closeSync, constants, fstatSync, mkdtempSync, openSync } from 'node:fs';
-import { readFileSync, rmSync, statSync } from 'node:fs';
+import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -19,7 +18,7 @@ import {
 const PORT = 5432;
 const SOCKET = `.s.PGSQL.${PORT}`;
 /** The address of a Unix socket has 104 bytes on macOS and 108 on Linux. */
-const SOCKET_PATH_LIMIT_BYTES = 100;
+const MAX_SOCKET_PATH_BYTES = 103;
 /** The server of a killed service is ready for less than 1 s, and needs up to 35 s to stop. */
 const READY_LIMIT_MS = 1_000;
 const BUSY_LIMIT_MS = 45_000;
@@ -31,16 +30,14 @@ const MAX_ATTEMPTS = 20;
 const IS_OCCUPIED = /lock file ".*" (already exists|is empty)|pre-existing shared memory block/;
 
 /** The script is passed as text, because the server's user may not be able to read the file. */
-const WATCHDOG = readFileSync(join(__dirname, 'watchdog.sh'), 'utf8')
-  .replaceAll('\r', '')
-  .replace(/^\s*(#.*)?\n/gm, '');
+const WATCHDOG = readFileSync(join(__dirname, 'watchdog.sh'), 'utf8');
 
 export interface EmbeddedOptions {
   readonly dataDir: string;
   /** True if root may use another folder because its user cannot reach this one. Default false. */
   readonly canMove?: boolean;
   /** True if the user `nobody` may run the server in place of root; other programs run as `nobody` too. Default true. */
-  readonly allowSharedUser?: boolean;
+  readonly allowNobody?: boolean;
   /** False in tests only: fsync and autovacuum are off, and the role of a new folder may create databases. Default true. */
   readonly durable?: boolean;
   /** Each takes memory of the server. Default 60. */
@@ -63,13 +60,11 @@ export interface EmbeddedServer {
   /** Absolute path of the data folder. */
   readonly directory: string;
   /** Returns a URL for node-postgres, and libpq from 17. Default database: `postgres`. */
-  url(database?: string): string;
-  /** Sentences to print for the operator. */
-  readonly notices: readonly string[];
+  readonly url: (database?: string) => string;
   /** Resolves when the server has ended, for any reason. */
   readonly ended: Promise<void>;
   /** Stops the server. Close all connections first. Safe to call twice. */
-  stop(): Promise<void>;
+  readonly stop: () => Promise<void>;
 }
 
 /**
@@ -80,7 +75,7 @@ export interface EmbeddedServer {
  */
 export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedServer> {
   const given = resolve(options.dataDir);
-  const user = chooseServerUser();
+  const user = chooseServerUser(options.allowNobody);
   const directory = options.canMove === true ? reachablePath(given, user) : given;
   try {
     return await start({ ...options, directory, user });
@@ -93,20 +88,22 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 }
 
 async function start(options: PlacedOptions): Promise<EmbeddedServer> {
-  const { directory, user, allowSharedUser = true } = options;
-  const isShared = user?.name === 'nobody';
+  const { directory, user } = options;
+  if (Buffer.byteLength(join(directory, SOCKET)) > MAX_SOCKET_PATH_BYTES)
+    throw new UserError(
+      `The path ${directory} is too long for the socket of PostgreSQL: set DATA_DIR to a shorter one.`,
+    );
   if (!statSync(clusterOf(directory), { throwIfNoEntry: false })) options.onCreate?.(directory);
   let log = '';
   let stalePid: string | undefined;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const running = await runningServer(options);
     if (running) return running;
-    if (isShared && !allowSharedUser) throw new UserError(SHARED_USER);
     prepareFolder(directory, user);
     const programs = await findPrograms(options);
     await createCluster(options, programs);
     const server = await launch(options, programs, stalePid);
-    if (typeof server !== 'string') return { ...server, notices: isShared ? [SHARED_NOTICE] : [] };
+    if (typeof server !== 'string') return server;
     log = server;
     if (!IS_OCCUPIED.test(log)) break;
     // If nothing listens after the pause, no server has this pid.
@@ -128,7 +125,7 @@ async function runningServer({ directory, purpose }: PlacedOptions): Promise<Emb
     const isServing = server.isReady && server.purpose === 'service';
     if (isServing && purpose === 'command') {
       const ended = new Promise<void>(() => undefined);
-      return { ...accessOf(directory, server.socketDirectory), ended, stop: () => Promise.resolve() };
+      return { ...accessOf(directory), ended, stop: () => Promise.resolve() };
     }
     if (Date.now() - startedAt < (isServing ? READY_LIMIT_MS : BUSY_LIMIT_MS)) continue;
     throw new UserError(
@@ -142,14 +139,11 @@ async function runningServer({ directory, purpose }: PlacedOptions): Promise<Emb
 async function findServer(directory: string) {
   const server = readServer(directory);
   if (server === undefined) return undefined;
-  const socket = join(server.socketDirectory, SOCKET);
   const isListening = await new Promise<boolean>((resolved) => {
-    const probe = connect(socket, () => probe.destroy()).on('error', () => undefined);
+    const probe = connect(join(directory, SOCKET), () => probe.destroy()).on('error', () => undefined);
     probe.once('close', (hasFailed) => resolved(!hasFailed));
   });
-  // After a crash another user may have taken the name of a folder in /tmp.
-  const owner = statSync(socket, { throwIfNoEntry: false })?.uid;
-  return isListening && owner === statSync(clusterOf(directory)).uid ? server : undefined;
+  return isListening ? server : undefined;
 }
 
 /** Reads what PostgreSQL has written about the last server of a data folder. */
@@ -158,11 +152,10 @@ function readServer(directory: string) {
     const file = readFileSync(join(clusterOf(directory), 'postmaster.pid'), 'utf8');
     const command = readFileSync(join(clusterOf(directory), 'postmaster.opts'), 'utf8');
     // Lines: pid, data folder, start in seconds, port, socket folder, listen address, shared memory, status.
-    const [pid = '', , , , socketDirectory = '', , , status = ''] = file.split('\n');
+    const [pid = '', , , , , , , status = ''] = file.split('\n');
     const isReady = status.trim() === 'ready';
-    // The server of version 1.1 does not name the process that started it.
-    const [, purpose = 'service', owner = pid] = /cluster_name=(service|command) (\d+)/.exec(command) ?? [];
-    return { file, pid, socketDirectory, isReady, purpose, owner: isReady ? owner : pid };
+    const [, purpose, owner = pid] = /cluster_name=(service|command) (\d+)/.exec(command) ?? [];
+    return { file, pid, isReady, purpose, owner: isReady ? owner : pid };
   } catch {
     return undefined;
   }
@@ -170,14 +163,9 @@ function readServer(directory: string) {
 
 /** Starts the server and waits until it accepts connections. Returns its log if it has ended. */
 async function launch(options: PlacedOptions, { bin, context }: Programs, stalePid: string | undefined) {
-  const { directory, user } = options;
+  const { directory } = options;
   const before = readServer(directory)?.file;
-  const isShort = Buffer.byteLength(join(directory, SOCKET)) <= SOCKET_PATH_LIMIT_BYTES;
-  // A comma separates hosts.
-  const isHost = isShort && !directory.includes(',');
-  const socketDirectory = isHost ? directory : mkdtempSync('/tmp/animal-store-');
-  if (!isHost && user !== undefined) chownSync(socketDirectory, user.uid, user.gid);
-  const server = [join(bin, 'postgres'), ...argumentsOf(options, socketDirectory)];
+  const server = [join(bin, 'postgres'), ...argumentsOf(options)];
   // PostgreSQL does not start if a process has the pid in postmaster.pid, unless it is its grandparent's, which pg_ctl
   // sets in this variable. It still checks the shared memory of the earlier server.
   const env = { ...context.env, ...(stalePid !== undefined && { PG_GRANDPARENT_PID: stalePid }) };
@@ -197,7 +185,6 @@ async function launch(options: PlacedOptions, { bin, context }: Programs, staleP
   shell.unref();
   // A broken pipe means that the server has ended.
   shell.stdin?.on('error', () => undefined);
-  if (!isHost) shell.once('exit', () => rmSync(socketDirectory, { recursive: true, force: true }));
   const ended = Promise.allSettled([once(shell, 'exit')]).then(() => undefined);
   const stop = (): Promise<void> => {
     shell.ref();
@@ -207,17 +194,17 @@ async function launch(options: PlacedOptions, { bin, context }: Programs, staleP
   while (shell.exitCode === null && shell.signalCode === null) {
     const found = readServer(directory);
     const isOwn = found?.owner === String(process.pid) && found.file !== before;
-    if (isOwn) return { ...accessOf(directory, socketDirectory), ended, stop };
+    if (isOwn) return { ...accessOf(directory), ended, stop };
     await Promise.race([ended, sleep(POLL_MS)]);
   }
   return readFileSync(logFile).toString('utf8', logStart);
 }
 
-function argumentsOf(options: PlacedOptions, socketDirectory: string): string[] {
+function argumentsOf(options: PlacedOptions): string[] {
   const { directory, purpose = 'service', durable = true, maxConnections = 60 } = options;
   const settings = {
     listen_addresses: '',
-    unix_socket_directories: socketDirectory,
+    unix_socket_directories: directory,
     unix_socket_permissions: '0700',
     port: PORT,
     max_connections: maxConnections,
@@ -236,15 +223,9 @@ function argumentsOf(options: PlacedOptions, socketDirectory: string): string[] 
 const OWN_PARAMETERS =
   'sslmode=disable&sslnegotiation=postgres&replication=false&application_name=animal-store&options=-cDateStyle%3DISO';
 
-function accessOf(directory: string, socketDirectory: string) {
-  const query = `host=${encodeURIComponent(socketDirectory)}&${OWN_PARAMETERS}`;
+function accessOf(directory: string) {
+  const query = `host=${encodeURIComponent(directory)}&${OWN_PARAMETERS}`;
   const server = `postgresql://${APP_ROLE}@localhost:${PORT}`;
   const url = (database = 'postgres') => `${server}/${encodeURIComponent(database)}?${query}`;
-  return { directory, url, notices: [] };
+  return { directory, url };
 }
-
-const SHARED_USER =
-  'In production PostgreSQL does not run as the user nobody, because other programs run as this user too: create a user postgres, start the service as an ordinary user, or set DATABASE_URL.';
-
-const SHARED_NOTICE =
-  'PostgreSQL runs as the user nobody. Other programs run as this user too and can read its data: create a user postgres, or start the service as an ordinary user.';

@@ -8,7 +8,6 @@ import { UserError } from '../config/user-error';
 import type { PlacedOptions } from './embedded-server';
 
 export interface ServerUser {
-  readonly name: string;
   readonly uid: number;
   readonly gid: number;
 }
@@ -20,20 +19,16 @@ export interface Programs {
 }
 
 /** Chooses the user that runs PostgreSQL in place of root, which it rejects; undefined: the user of this process. */
-export function chooseServerUser(): ServerUser | undefined {
+export function chooseServerUser(allowNobody = true): ServerUser | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const users = readFileSync('/etc/passwd', 'utf8');
-  for (const name of ['postgres', '_postgres', 'nobody']) {
+  for (const name of ['postgres', '_postgres', ...(allowNobody ? ['nobody'] : [])]) {
     const [, uid, gid] = new RegExp(`^${name}:[^:]*:(\\d+):(\\d+):`, 'm').exec(users) ?? [];
-    if (uid === undefined) continue;
-    const user = { name, uid: Number(uid), gid: Number(gid) };
-    const { error } = spawnSync('/bin/sh', ['-c', ':'], contextOf(user));
-    if (!error) return user;
-    throw new UserError(
-      `PostgreSQL does not run as root, and here root may not become the user ${name} (${error.message}): start the service as another user, outside of this container or user namespace if it has only root, or set DATABASE_URL.`,
-    );
+    if (uid !== undefined) return { uid: Number(uid), gid: Number(gid) };
   }
-  return undefined;
+  throw new UserError(
+    'PostgreSQL does not run as root, and in production not as the user nobody, which other programs share: create a user postgres, start the service as an ordinary user, or set DATABASE_URL.',
+  );
 }
 
 /** A folder that every user can reach, for a project of root in a closed folder such as `/root`. */

@@ -1,10 +1,9 @@
 /** @jest-environment-options {"ownSources": true} */
 import { execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type EmbeddedServer, startEmbedded } from '../../src/embedded-postgres';
-import { chooseServerUser, type ServerUser } from '../../src/embedded-postgres/programs';
+import { chooseServerUser } from '../../src/embedded-postgres/programs';
 import { isRunning } from '../support/is-running';
 import { itWhen } from '../support/it-when';
 import { until } from '../support/until';
@@ -19,16 +18,14 @@ import {
   temporaryFolder,
 } from './support/harness';
 
-/** The user of a machine without a user postgres; undefined for the user of this machine. */
-let mockUser: ServerUser | undefined;
-jest.mock('../../src/embedded-postgres/programs', () => {
-  const actual = jest.requireActual<typeof import('../../src/embedded-postgres/programs')>(
-    '../../src/embedded-postgres/programs',
-  );
-  return { ...actual, chooseServerUser: () => mockUser ?? actual.chooseServerUser() };
+/** The file of users of another machine; undefined for this machine. */
+let mockUsers: string | undefined;
+jest.mock('node:fs', () => {
+  const actual = jest.requireActual<typeof import('node:fs')>('node:fs');
+  const readFileSync: typeof actual.readFileSync = (path: any, encoding?: any) =>
+    (path === '/etc/passwd' && mockUsers) || (actual.readFileSync(path, encoding) as any);
+  return { ...actual, readFileSync };
 });
-
-const NOBODY = { name: 'nobody', uid: 65_534, gid: 65_534 };
 
 const asRoot = itWhen(isRoot, 'needs root');
 const folder = temporaryFolder();
@@ -57,7 +54,7 @@ beforeAll(async () => {
 });
 afterEach(async () => {
   jest.restoreAllMocks();
-  mockUser = undefined;
+  mockUsers = undefined;
   await stopAll();
 });
 afterAll(cleanUp);
@@ -131,7 +128,7 @@ describe('the embedded server', () => {
     const socket = join(dataDir, '.s.PGSQL.5432');
     expect([statSync(socket).mode & 0o777, statSync(dataDir).mode & 0o777]).toEqual([0o700, 0o700]);
     expect(statSync(cluster).uid).toBe(chooseServerUser()?.uid ?? process.getuid?.());
-    expect([server.directory, server.notices]).toEqual([dataDir, []]);
+    expect(server.directory).toBe(dataDir);
     const pid = postmaster();
     await server.stop();
     await server.stop();
@@ -223,48 +220,26 @@ describe('the embedded server', () => {
     writeFileSync(rules, text);
   });
 
-  it('starts with what version 1.1 and an administrator have left', async () => {
-    writeFileSync(join(dataDir, 'app.lock'), '{"pid":1,"purpose":"service","token":"t"}');
-    mkdirSync(join(dataDir, 'postgres-lib'), { recursive: true });
-    const library = join(dataDir, 'postgres-lib', 'libpq.so.5');
-    rmSync(library, { force: true });
-    symlinkSync('/nowhere/libpq.so.5.18', library);
-    const rules = join(cluster, 'pg_hba.conf');
-    const edited = `local all guest trust\n${readFileSync(rules, 'utf8').replaceAll(' ', '\t')}`;
-    writeFileSync(rules, edited);
-    expect(await rowsOf(await start())).toEqual([{ n: 42 }]);
-    expect(readFileSync(rules, 'utf8')).toBe(edited);
+  it('is rejected if its path is too long for a socket', async () => {
+    const long = join(folder, 'x'.repeat(100));
+    expect(await rejectionOf(startEmbedded(options(long)))).toBe(
+      `Error: The path ${long} is too long for the socket of PostgreSQL: set DATA_DIR to a shorter one.`,
+    );
+    expect(existsSync(long)).toBe(false);
   });
 
-  it.each([
-    ['is too long for a socket', 'ä'.repeat(100)],
-    ['has a comma, which separates hosts', 'a,b'],
-  ])('works if the path %s', async (_, name) => {
-    const odd = join(folder, name);
-    renameSync(dataDir, odd);
-    const server = await start(options(odd));
-    const rows = await rowsOf(await startEmbedded({ ...command, dataDir: odd }));
-    const socketFolder = new URL(server.url()).searchParams.get('host')!;
-    const { mode } = statSync(socketFolder);
-    await server.stop();
-    renameSync(odd, dataDir);
-    expect([rows, mode & 0o777, existsSync(socketFolder)]).toEqual([[{ n: 42 }], 0o700, false]);
-  });
-
-  asRoot('warns if other programs run as its user too, and is rejected if that is not allowed', async () => {
-    mockUser = NOBODY;
-    const production = options(join(folder, 'production'), { allowSharedUser: false });
+  asRoot('runs as nobody without a user postgres, which production rejects', async () => {
+    mockUsers = 'root:x:0:0::/root:/bin/sh\nnobody:x:65534:65534::/:/bin/sh\n';
+    const production = options(join(folder, 'production'), { allowNobody: false });
     expect(await rejectionOf(startEmbedded(production))).toMatch(
-      /^Error: In production PostgreSQL does not run as the user nobody, .+: create a user postgres, .+\.$/,
+      /^Error: PostgreSQL does not run as root, and in production not as the user nobody, .+: create a user postgres, /,
     );
     expect(existsSync(production.dataDir)).toBe(false);
     const shared = join(folder, 'shared');
     mkdirSync(shared);
     execFileSync('cp', ['-a', cluster, shared]);
-    execFileSync('chown', ['-R', `${NOBODY.uid}:${NOBODY.gid}`, shared]);
-    expect((await start(options(shared))).notices).toEqual([
-      'PostgreSQL runs as the user nobody. Other programs run as this user too and can read its data: create a user postgres, or start the service as an ordinary user.',
-    ]);
+    execFileSync('chown', ['-R', '65534:65534', shared]);
+    expect(await rowsOf(await start(options(shared)))).toEqual([{ n: 42 }]);
   });
 
   asRoot(

