@@ -1,7 +1,6 @@
 import { type DynamicModule, Module, type VersioningOptions, VersioningType } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
-import { AccountsModule } from '../auth';
-import { AuthModule, BearerGuard, ScopeGuard } from '../auth';
+import { AccountsModule, AuthModule, BearerGuard, ScopeGuard } from '../auth';
 import type { Clock } from '../time/clock';
 import type { DatabaseConfig } from '../database/data-source';
 import { ErrorFilter } from '../http/error.filter';
@@ -11,7 +10,7 @@ import { IdempotencyModule } from '../api/idempotency/idempotent.decorator';
 import { RateLimitModule, ThrottleGuard } from '../rate-limit';
 import { CoreModule } from './core.module';
 import { ApiValidationPipe } from '../api/fields/validation.pipe';
-import { scopesOf, type Store } from './store';
+import type { Store } from './store';
 
 /** `isWorker`: the primary process has the port for metrics. */
 export type ServiceConfig = DatabaseConfig & { readonly isWorker?: boolean };
@@ -35,7 +34,7 @@ export class AppModule {
     return {
       module: AppModule,
       imports: [
-        CoreModule.forRoot(config, clock, scopesOf(store)),
+        CoreModule.forRoot(config, clock, store),
         AccountsModule,
         AuthModule,
         RateLimitModule,

@@ -6,6 +6,7 @@ import { type DatabaseConfig, dataSourceOptions } from '../database/data-source'
 import { Sql } from '../database/sql';
 import { StoreScopes } from '../api/extension/extension';
 import { Clock } from '../time/clock';
+import { DEFAULT_SCOPES, type Store } from './store';
 
 /** Provides the settings, the clock, the metrics and the connection pool, which is closed after the last request. */
 @Global()
@@ -13,7 +14,7 @@ import { Clock } from '../time/clock';
 export class CoreModule implements OnApplicationShutdown {
   private readonly closing: (() => Promise<void>)[] = [];
 
-  static forRoot(config: DatabaseConfig, clock: Clock, scopes: StoreScopes): DynamicModule {
+  static forRoot(config: DatabaseConfig, clock: Clock, { scopes }: Store): DynamicModule {
     return {
       module: CoreModule,
       imports: [
@@ -23,7 +24,7 @@ export class CoreModule implements OnApplicationShutdown {
         Sql,
         { provide: CONFIG, useValue: config },
         { provide: Clock, useValue: clock },
-        { provide: StoreScopes, useValue: scopes },
+        { provide: StoreScopes, useValue: new StoreScopes(scopes, DEFAULT_SCOPES) },
         { provide: Registry, useValue: new Registry() },
       ],
       exports: [Sql, CONFIG, Clock, StoreScopes, Registry],

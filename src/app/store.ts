@@ -1,22 +1,17 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config, Settings } from '../config/config';
+import type { Config } from '../config/config';
 import { coreMigrations } from '../database/migrations/core.migrations';
 import { type SchemaMigration, timestampOf } from '../database/migrate';
-import type { DefinedError } from '../api/errors/api-error';
 import {
   type DefinedScope,
-  type EventTypes,
-  type Extension,
   type ExtensionModule,
   extensionOf,
   type MigrationClass,
   type Modules,
-  StoreScopes,
 } from '../api/extension/extension';
-import { AdministrationModule } from '../auth';
+import { AdministrationModule, KeyModule } from '../auth';
 import { eventScopes, EventsModule } from '../events';
-import { KeyModule } from '../auth';
 import { mcpExtension } from '../mcp';
 import { petScopes, PetsModule } from '../pets';
 import { orderScopes, StoreOrdersModule } from '../store-orders';
@@ -45,52 +40,48 @@ export const DEFAULT_SCOPES: readonly DefinedScope[] = [
   eventScopes.read,
 ];
 
-export function scopesOf({ scopes }: Pick<Store, 'scopes'>): StoreScopes {
-  return new StoreScopes(scopes, DEFAULT_SCOPES);
-}
-
 export const { version }: { readonly version: string } = JSON.parse(
   readFileSync(join(__dirname, '..', '..', 'package.json'), 'utf8'),
 );
 
 /** All that the extensions of a service bring, in their order. */
-export interface Store {
-  readonly added: readonly Extension[];
-  /** The modules that the settings choose: those of the store's own extensions, then a team's. */
-  modules(config: Config): Modules;
-  /** In the order in which they run: the store's, then a team's, each by the timestamps in their names. */
-  readonly migrations: readonly SchemaMigration[];
-  readonly scopes: readonly DefinedScope[];
-  readonly tags: Readonly<Record<string, string>>;
-  readonly events: EventTypes;
-  /** The codes of every operation besides the common ones. */
-  readonly errors: readonly DefinedError[];
-  readonly settings: Settings;
-}
+export type Store = ReturnType<typeof createStore>;
 
 /** Combines the store's own extensions with a team's. @throws UserError */
-export function createStore(given: readonly ExtensionModule[] = []): Store {
+export function createStore(given: readonly ExtensionModule[] = []) {
   const added = given.map(extensionOf);
   checkExtensions(OWN_EXTENSIONS, added, version);
   const extensions = [...OWN_EXTENSIONS, ...added];
-  const own = [...coreMigrations, ...OWN_EXTENSIONS.flatMap((each) => each.migrations ?? [])];
   return {
-    added,
-    modules: (config) =>
+    /** The modules that the settings choose. */
+    modules: (config: Config): Modules =>
       extensions.flatMap(({ modules = [] }) =>
         typeof modules === 'function' ? modules({ ...config }) : modules,
       ),
-    migrations: [named(own), added.flatMap(({ name, migrations = [] }) => named(migrations, name))].flatMap(
-      (each) => each.toSorted((one, other) => timestampOf(one) - timestampOf(other)),
-    ),
+    /** In the order in which they run: the store's, then a team's, each by the timestamps in their names. */
+    migrations: [
+      ...byTime(named([...coreMigrations, ...OWN_EXTENSIONS.flatMap((each) => each.migrations ?? [])])),
+      ...byTime(added.flatMap(({ name, migrations = [] }) => named(migrations, name))),
+    ],
     scopes: extensions.flatMap((each) => each.scopes ?? []),
-    tags: Object.assign({}, ...extensions.map((each) => each.tags)),
-    events: Object.assign({}, ...extensions.map((each) => each.events)),
+    tags: merge(extensions.map((each) => each.tags)),
+    events: merge(extensions.map((each) => each.events)),
+    /** The codes of every operation besides the common ones. */
     errors: extensions.flatMap((each) => each.errors ?? []),
-    settings: Object.assign({}, ...extensions.map((each) => each.settings)),
+    settings: merge(extensions.map((each) => each.settings)),
   };
 }
 
 function named(classes: readonly MigrationClass[], extension?: string): SchemaMigration[] {
   return classes.map((create) => ({ name: create.name, extension, create }));
+}
+
+function byTime(migrations: readonly SchemaMigration[]): SchemaMigration[] {
+  return migrations.toSorted((one, other) => timestampOf(one) - timestampOf(other));
+}
+
+function merge<T>(
+  records: readonly (Readonly<Record<string, T>> | undefined)[],
+): Readonly<Record<string, T>> {
+  return Object.assign({}, ...records);
 }
