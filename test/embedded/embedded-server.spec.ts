@@ -22,9 +22,9 @@ import {
 let mockUsers: string | undefined;
 jest.mock('node:fs', () => {
   const actual = jest.requireActual<typeof import('node:fs')>('node:fs');
-  const readFileSync: typeof actual.readFileSync = (path: any, encoding?: any) =>
+  const read: typeof actual.readFileSync = (path: any, encoding?: any) =>
     (path === '/etc/passwd' && mockUsers) || (actual.readFileSync(path, encoding) as any);
-  return { ...actual, readFileSync };
+  return { ...actual, readFileSync: read };
 });
 
 const asRoot = itWhen(isRoot, 'needs root');
