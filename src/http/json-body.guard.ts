@@ -137,7 +137,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 }
 
 /** @param digits a number of JSON */
-export function parseNumber(digits: string): bigint | number {
+function parseNumber(digits: string): bigint | number {
   const value = Number(digits);
   if (!Number.isSafeInteger(value)) return integralValue(digits) ?? value;
   return String(value) === digits || integralValue(digits) !== undefined ? value : Number.NaN;

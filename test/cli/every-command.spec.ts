@@ -110,7 +110,7 @@ describe('every command', () => {
   );
 
   itWhen(process.platform === 'linux', 'needs /dev/full')(
-    'fails with one sentence if standard output is on a full disk, but a start succeeds, without a key; standard input is read by its descriptor',
+    'fails with one sentence if standard output is on a full disk, but a start succeeds, without a key',
     async () => {
       const app = await startApp();
       await app.post('/v1/pets', aNewPet());
@@ -126,16 +126,13 @@ describe('every command', () => {
         (databases[name] ?? app.database).directUrl,
         ...given(name, values),
       ]);
-      // A socket cannot be opened again, nor a pipe of another user.
-      runs.push([app.database.directUrl, 'pets', 'import', '-', '--format=csv']);
       for (const option of ['--help', '--version']) runs.push([unused.directUrl, option]);
       const full = openSync('/dev/full', 'w');
       const { status, stderr } = spawnSync(
         process.execPath,
         ['-r', './test/support/typescript.cjs', '-e', PROGRAM],
         {
-          input: 'name,categoryId\nPiped,1\n',
-          stdio: ['pipe', full, 'pipe'],
+          stdio: ['ignore', full, 'pipe'],
           env: {
             ...process.env,
             ...NO_SETTINGS,
@@ -157,7 +154,6 @@ describe('every command', () => {
         const result = JSON.parse(results[at]!);
         expect({ args, ...result }).toEqual({ args, status: 1, errors: expect.stringMatching(FULL) });
       }
-      expect(await app.database.query(`SELECT FROM pets WHERE name = 'Piped'`)).toHaveLength(1);
       await Promise.all([empty.drop(), unused.drop()]);
       await app.close();
     },
