@@ -13,8 +13,7 @@ export function addAccountsCommands(accounts: OutputCommand, context: CommandCon
       const facts = listed.map(({ name, createdAt, disabledAt, ...choice }) => {
         return { account: name, plan: choice.plan, ...limitsOf(choice), createdAt, disabledAt };
       });
-      const byName = facts.toSorted((one, other) => (one.account < other.account ? -1 : 1));
-      return listOf(byName, (each) => each);
+      return listOf(facts, (each) => each);
     });
   accounts
     .command('set-plan <name>')
@@ -48,12 +47,8 @@ export function addAuditCommands(audit: OutputCommand, context: CommandContext):
   audit
     .command('list')
     .description('list the administrative changes: time, command, account, key, and the user of the system')
-    .option('--account <name>', 'only changes of this account and its keys')
-    .prints(async ({ account: name }: { account?: string }) => {
-      const listed = await context.readAll(AccountsService, async (service, query) => {
-        const account = name === undefined ? name : (await service.require(name)).name;
-        return service.listAudit(Object.assign(query, { account }));
-      });
+    .prints(async () => {
+      const listed = await context.readAll(AccountsService, (service, query) => service.listAudit(query));
       return listOf(listed, ({ at, osUser, madeByKey, command, account, keyId: key, details }) => {
         const user = osUser ?? `key ${madeByKey}`;
         return { at: at.toISOString().replace(/\.\d+/, ''), user, command, account, key, details };

@@ -21,7 +21,6 @@ const DEFAULT_GRACE = `${GRACE_HOURS}h`;
 
 interface CreateOptions extends PlanOptions {
   readonly account: string;
-  readonly existing?: true;
   readonly scopes: readonly string[];
   readonly addresses?: readonly string[];
   readonly expires: Date | 'never';
@@ -39,7 +38,6 @@ function addCreateAndListCommands(keys: OutputCommand, context: CommandContext):
     .command('create')
     .description('create a key, and its account if it is new; prints the secret once')
     .requiredOption('--account <name>', 'account that owns the key', accountName)
-    .option('--existing', 'fail if the account is new')
     .addOptions(planOptions('plan of a new account (default: free)'))
     .addOption(scopesOption(context.store.scopes).default(DEFAULT_SCOPES, DEFAULT_SCOPES.join(',')))
     .addOption(
@@ -54,7 +52,7 @@ function addCreateAndListCommands(keys: OutputCommand, context: CommandContext):
       const choice = options.plan && given;
       const expiresAt = options.expires === 'never' ? undefined : options.expires;
       const { isNewAccount, ...issued } = await context.withService(ApiKeysService, (service) =>
-        service.create({ ...options, choice, expiresAt, isExisting: options.existing }),
+        service.create({ ...options, choice, expiresAt }),
       );
       const { id, key, account, plan, scopes } = issued;
       const lines = [

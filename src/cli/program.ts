@@ -48,7 +48,6 @@ export function createProgram(
     .description('Manages an Animal Store, also while its service runs.')
     .version(version)
     .exitOverride()
-    .configureOutput({ outputError: (text, write) => write(text.replace('. Give ', ': give ')) })
     .showHelpAfterError('(add --help for usage)');
   program
     .command('start')

@@ -14,7 +14,7 @@ const like = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 /** The output of each command, in the order of the runs; 1 is the exit status of a failure. ID is a key of acme. */
 const OUTPUTS: readonly (readonly [command: string, output: unknown, status?: 1])[] = [
   ['keys create --account fresh', like(/^New account fresh \(plan free\)\.\nAPI key of the account fresh/)],
-  ['keys create --account acme --existing', like(/^API key of the account acme/)],
+  ['keys create --account acme', like(/^API key of the account acme/)],
   [`${NUMBERED} 5 --per-day 50`, like(/^API key of the account acme/)],
   [`${NUMBERED} 5 --per-day 51`, HAS_PLAN, 1],
   [`${NUMBERED} 6 --per-day 50`, HAS_PLAN, 1],
@@ -58,8 +58,6 @@ const CHANGES = [
 
 const OF_NOBODY = [
   'keys list --account',
-  'keys create --existing --account',
-  'audit list --account',
   'accounts set-plan --plan pro',
   'accounts disable',
   'accounts enable',
@@ -82,7 +80,6 @@ const LISTS = [
   ['keys list --account later', 'later'],
   ['keys list --account later --banned', ''],
   ['audit list', 'soon later revoked banned revoked'],
-  ['audit list --account revoked', 'revoked revoked'],
 ];
 
 describe('keys and accounts of the command line while the service runs', () => {
@@ -146,8 +143,9 @@ describe('keys and accounts of the command line while the service runs', () => {
     await service.createKey({ account: 'twice' });
     const disable = () => service.send('PATCH', '/v1/accounts/twice', { body: { disabled: true } });
     await Promise.all([1, 2, 3, 4].map(disable));
-    const entries: { command: string }[] = await json('audit list --account twice');
-    expect(entries.map(({ command }) => command)).toEqual(['keys create', 'accounts disable']);
+    const entries: Record<string, string>[] = await json('audit list');
+    const changes = entries.filter(({ account }) => account === 'twice');
+    expect(changes.map(({ command }) => command)).toEqual(['keys create', 'accounts disable']);
   });
 
   it('the lists show the items that their options choose together', async () => {
@@ -163,11 +161,9 @@ describe('keys and accounts of the command line while the service runs', () => {
     }
     expect(listed).toEqual(LISTS);
     expect((await cli('keys list --account later --banned')).out).toBe('None.\n');
-    const names = (await json('accounts list')).map(({ account }: { account: string }) => account);
-    expect(names).toEqual(names.toSorted());
   });
 
-  it('keys list shows every fact of a key at its own heading, in 80 columns or one line of a wide terminal, and no secret', async () => {
+  it('keys list shows every fact of a key at its own heading, and no secret', async () => {
     const account = 'a b'.repeat(21);
     const scopes = [...BUYER, 'pets:manage', 'orders:manage'];
     const label = 'the till next to the shop window of the second branch, left';
@@ -202,9 +198,7 @@ describe('keys and accounts of the command line while the service runs', () => {
       'BANNED UNTIL': '2126-04-04T04:04Z',
       'LAST USED': '2026-05-05T05:05Z',
     };
-    Object.assign(process.stdout, { columns: 700 });
     const [headings = '', ...rows] = (await cli('keys list')).out.trimEnd().split('\n');
-    Object.assign(process.stdout, { columns: undefined });
     expect(headings.split(/ {2,}/)).toEqual(Object.keys(facts));
     const list = await json('keys list');
     expect(rows).toHaveLength(list.length);
@@ -217,10 +211,6 @@ describe('keys and accounts of the command line while the service runs', () => {
 
     const plan = { plan: 'free', perMinute: 60, perDay: 1_000 };
     expect(await json('accounts list')).toContainEqual({ account, ...plan, createdAt, disabledAt: null });
-    for (const command of ['keys list', 'accounts list', 'audit list']) {
-      const { out } = await cli(command);
-      expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
-    }
     expect(rows.join() + JSON.stringify(list)).not.toContain(key.slice(0, -4));
   });
 
