@@ -4,7 +4,6 @@ import { restoreDatabase } from './backup/restore-database';
 import { migrate, migrationStates, revert } from '../database/migrate';
 import type { CommandContext } from './context';
 import { listOf, type OutputCommand } from './output';
-import { withProgressBar } from './progress-bar';
 
 export function addDbCommands(db: OutputCommand, context: CommandContext): void {
   db.command('migrate')
@@ -38,12 +37,10 @@ export function addDbCommands(db: OutputCommand, context: CommandContext): void 
 function addFileCommands(db: OutputCommand, context: CommandContext): void {
   db.command('backup <file>')
     .description('write everything in the database to a file; the service may run')
-    .option('--force', 'replace an existing file')
-    .prints(async (name: string, { force }: { force?: true }) => {
+    .prints(async (name: string) => {
       const file = resolve(name);
-      const request = { path: file, isReplacing: force === true };
       const { createdAt, bytes, tables } = await context.withDatabase((config) =>
-        withProgressBar((show) => backupDatabase(config.databaseUrl, request, show)),
+        backupDatabase(config.databaseUrl, file),
       );
       const text = copied('Wrote', tables, `to ${file} (${bytes} bytes)`);
       return { json: { file, createdAt, bytes, tables }, text };
@@ -52,8 +49,8 @@ function addFileCommands(db: OutputCommand, context: CommandContext): void {
     .description('read everything in a backup into an empty database')
     .prints(async (name: string) => {
       const file = resolve(name);
-      const { createdAt, tables, migrated } = await withProgressBar((show) =>
-        restoreDatabase(context.store, file, (work) => context.withDatabase(work, true), show),
+      const { createdAt, tables, migrated } = await restoreDatabase(context.store, file, (work) =>
+        context.withDatabase(work, true),
       );
       const applied = migrated.map((each) => `Applied ${each}.\n`).join('');
       return {

@@ -102,9 +102,6 @@ describe('commands on a data folder', () => {
     await service.stop();
     expect((await runCli(['db', 'restore', file], used)).all).toMatch(/^The database is not empty: .*\n$/);
 
-    const replaced = await runCli(['db', 'backup', file, '--force'], used);
-    expect(replaced.out).toMatch(/^Wrote \d+ tables with \d+ rows to .*\.backup \(\d+ bytes\)\.$/m);
-
     // The next restore uses the empty database that a failed one leaves; no other command creates its tables.
     expect((await runCli(['db', 'restore', `${file}.missing`], environment)).status).toBe(1);
     expect(await runCli(['keys', 'list'], environment)).toMatchObject({
@@ -127,13 +124,12 @@ describe('commands on a data folder', () => {
 
   it('db restore of another file than a backup creates no database; db migrate creates one', async () => {
     const empty = dataFolder();
-    for (const path of ['README.md', backups.path, backups.file('missing'), '/dev/null', 'README.md/x']) {
+    for (const path of ['README.md', backups.path, backups.file('missing')]) {
       const failed = await runCli(['db', 'restore', path], { DATA_DIR: empty.path });
-      const problem = /md$|null$/.test(path) ? '.* cannot be restored' : 'cannot be read';
       expect(failed).toMatchObject({
         status: 1,
         out: '',
-        all: expect.stringMatching(`^The backup ${problem} \\(.*\\): .*\n$`),
+        all: expect.stringMatching(/^The backup .* cannot be restored \(.*\): nothing was restored\. .*\n$/),
       });
     }
     expect(readdirSync(empty.path)).toEqual([]);

@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { createWriteStream, existsSync } from 'node:fs';
+import { rename, rm } from 'node:fs/promises';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Client } from 'pg';
@@ -6,8 +9,8 @@ import { version } from '../../app/store';
 import { announced, openConnection } from '../../database/data-source';
 import { WITHOUT_TIMEOUTS } from '../../database/migrate';
 import { type AppliedMigration, readApplied } from '../../database/schema-states';
-import { UserError } from '../../config/user-error';
-import { rejectExisting, writeWholeFile } from './whole-file';
+import { isDatabaseUnavailable } from '../../database/database-errors';
+import { codeOf, UserError } from '../../config/user-error';
 
 /**
  * A backup is text, compressed by gzip, whose checksum shows damage: JSON lines, and between them the rows of each
@@ -77,8 +80,6 @@ const SEQUENCES = `
     ' UNION ALL ') AS text
   FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace AND relkind = 'S'`;
 
-const SIZE = 'SELECT sum(pg_table_size(name::regclass))::float8 AS bytes FROM unnest($1::text[]) AS name';
-
 /**
  * Locks tables, then takes the snapshot: a migration that rewrites one of them would leave it empty in an older snapshot.
  * Neither SET nor LOCK takes one.
@@ -90,26 +91,42 @@ const begin = (tables: BackupHeader['tables']) => `BEGIN ISOLATION LEVEL REPEATA
 const namesOf = (tables: BackupHeader['tables']) => tables.map(({ table }) => table).join(', ');
 
 /**
- * Writes all rows of one snapshot, and the positions of the sequences, to a file. The service may run meanwhile.
+ * Writes all rows of one snapshot, and the positions of the sequences, to a new file. The service may run meanwhile.
  *
- * @param onProgress receives about the share of the text that was written
  * @throws UserError
  */
-export async function backupDatabase(
-  databaseUrl: string,
-  { path, isReplacing }: { path: string; isReplacing: boolean },
-  onProgress: (share: number) => void = () => undefined,
-) {
-  rejectExisting(path, isReplacing);
+export async function backupDatabase(databaseUrl: string, path: string) {
+  if (existsSync(path)) throw new UserError(`The file ${path} exists: give another name.`);
   const client = await openConnection(databaseUrl);
   try {
     const header = await beginSnapshot(client);
     const tables: { table: string; rows: number }[] = [];
-    const text = backupText(client, header, tables, onProgress);
-    const bytes = await writeWholeFile(path, (file) => pipeline(text, createGzip(), file));
+    const bytes = await writeWholeFile(path, backupText(client, header, tables));
     return { createdAt: header.createdAt, bytes, tables };
   } finally {
     await client.end();
+  }
+}
+
+/**
+ * Writes a file that has its name when it is complete and on the disk. Only its owner may read it: a backup has the hashes
+ * of keys.
+ *
+ * @returns the number of bytes
+ */
+async function writeWholeFile(path: string, text: AsyncIterable<Buffer | string>): Promise<number> {
+  const partial = `${path}.${randomUUID()}.partial`;
+  const file = createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true });
+  try {
+    await pipeline(text, createGzip(), file);
+    await rename(partial, path);
+    return file.bytesWritten;
+  } catch (error) {
+    await rm(partial, { force: true });
+    if (!(error instanceof Error && 'syscall' in error) || isDatabaseUnavailable(error)) throw error;
+    throw new UserError(
+      `The file ${path} cannot be written (${codeOf(error)}): give a file in an existing folder that this user may write, with enough space.`,
+    );
   }
 }
 
@@ -135,15 +152,12 @@ async function* backupText(
   client: Client,
   header: BackupHeader,
   copied: { table: string; rows: number }[],
-  onProgress: (share: number) => void,
 ): AsyncGenerator<Buffer | string> {
   yield jsonLine(header);
-  const names = header.tables.map(({ table }) => table);
-  const shown = await progressOf(client, names, onProgress);
   for (const { table, columns } of header.tables) {
     yield jsonLine({ table });
     const rows = client.query(copyTo(`COPY (SELECT ${columns} FROM ${table}) TO STDOUT`));
-    yield* shown(rows);
+    yield* rows;
     yield END_OF_ROWS;
     // The number of rows arrives after the last row, and before the response to the next query.
     await client.query('');
@@ -154,25 +168,9 @@ async function* backupText(
   yield jsonLine(footer);
 }
 
-export async function readSequences(client: Client): Promise<BackupFooter['sequences']> {
+async function readSequences(client: Client): Promise<BackupFooter['sequences']> {
   const [sequences] = (await client.query<{ text: string }>(SEQUENCES)).rows;
   return (await client.query(sequences?.text ?? '')).rows;
-}
-
-/** Returns a function that passes the rows of tables on. Their text has about the size of the tables: a count would read them twice. */
-export async function progressOf(
-  client: Client,
-  tables: readonly string[],
-  onProgress: (share: number) => void,
-) {
-  const [size] = (await client.query<{ bytes: number }>(SIZE, [tables])).rows;
-  let read = 0;
-  return async function* (text: AsyncIterable<Buffer>) {
-    for await (const part of text) {
-      onProgress(Math.min((read += part.length) / (size?.bytes ?? read), 1));
-      yield part;
-    }
-  };
 }
 
 function jsonLine(value: object): string {

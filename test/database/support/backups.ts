@@ -17,8 +17,8 @@ export function backupFolder(): { file: (name: string) => string; path: string; 
   };
 }
 
-export function backup({ url }: { readonly url: string }, path: string, { isReplacing = false } = {}) {
-  return backupDatabase(url, { path, isReplacing });
+export function backup({ url }: { readonly url: string }, path: string) {
+  return backupDatabase(url, path);
 }
 
 export function restore({ url }: Pick<TestDatabase, 'url'>, path: string, config = schemaConfig(url)) {
