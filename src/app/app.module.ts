@@ -1,6 +1,6 @@
 import { type DynamicModule, Module, type VersioningOptions, VersioningType } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
-import { AccountsModule, AuthModule, BearerGuard, ScopeGuard } from '../auth';
+import { AccessGuard, AccountsModule, AuthModule, BearerGuard } from '../auth';
 import type { Clock } from '../time/clock';
 import type { DatabaseConfig } from '../database/data-source';
 import { ErrorFilter } from '../http/error.filter';
@@ -45,9 +45,10 @@ export class AppModule {
       providers: [
         RouteMethods,
         { provide: Connections, useValue: connections },
+        // Whose request is it; 429; 401 and 403.
         { provide: APP_GUARD, useExisting: BearerGuard },
         { provide: APP_GUARD, useExisting: ThrottleGuard },
-        { provide: APP_GUARD, useExisting: ScopeGuard },
+        { provide: APP_GUARD, useExisting: AccessGuard },
         { provide: APP_PIPE, useClass: ApiValidationPipe },
         { provide: APP_FILTER, useClass: ErrorFilter },
       ],

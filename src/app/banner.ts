@@ -1,10 +1,8 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { ApiKeysService, KEY_DAYS } from '../auth';
 import type { LogStream } from '../http/logger';
+import { ApiKeysService } from '../auth';
 import type { Config } from '../config/config';
 import { ADMIN_SCOPE } from '../api/extension/extension';
-import { Clock } from '../time/clock';
-import { DAY_MS } from '../time/time';
 import type { StartedService } from './start';
 import { type Store, version } from './store';
 
@@ -30,7 +28,6 @@ export async function createDemoKey(
     account: 'demo',
     choice: { plan: 'business', perMinute: null, perDay: null },
     scopes: scopes.filter((scope) => scope !== ADMIN_SCOPE),
-    expiresAt: new Date(app.get(Clock).now() + KEY_DAYS * DAY_MS),
     label: 'first start',
   });
   return issued?.key;

@@ -10,7 +10,7 @@ import {
   type MigrationClass,
   type Modules,
 } from '../api/extension/extension';
-import { AdministrationModule, KeyModule } from '../auth';
+import { AdministrationModule, OwnKeyModule } from '../auth';
 import { eventScopes, EventsModule } from '../events';
 import { mcpExtension } from '../mcp';
 import { petScopes, PetsModule } from '../pets';
@@ -21,7 +21,7 @@ import { checkExtensions } from './extension-checks';
 
 /** The extensions that every store has. */
 export const OWN_EXTENSIONS = [
-  KeyModule,
+  OwnKeyModule,
   mcpExtension,
   PetsModule,
   StoreOrdersModule,

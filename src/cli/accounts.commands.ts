@@ -21,7 +21,7 @@ export function addAccountsCommands(accounts: OutputCommand, context: CommandCon
     .addOptions(planOptions('new plan', true))
     .prints(async (account: string, options: { plan: Plan }, command: Command) => {
       const choice = planChoice(options, command);
-      await context.withService(AccountsService, (service) => service.setPlan(account, choice));
+      await context.withService(AccountsService, (service) => service.update(account, choice));
       const { perMinute, perDay } = limitsOf(choice);
       const limits = `(${perMinute} requests per minute, ${perDay} per day)`;
       const text = `${account} now has the plan ${choice.plan} ${limits}; takes effect within 5 s.`;
@@ -32,13 +32,10 @@ export function addAccountsCommands(accounts: OutputCommand, context: CommandCon
       .command(`${verb} <name>`)
       .description(`${verb} all keys of an account; takes effect everywhere within 5 s`)
       .prints(async (account: string) => {
-        const isChanged = await context.withService(AccountsService, (service) =>
-          service.setDisabled(account, verb === 'disable'),
-        );
-        const text = isChanged
-          ? `The account ${account} is now ${verb}d; takes effect within 5 s.`
-          : `The account ${account} was ${verb}d before.`;
-        return { json: { account, disabled: verb === 'disable' }, text };
+        const disabled = verb === 'disable';
+        await context.withService(AccountsService, (service) => service.update(account, { disabled }));
+        const text = `The account ${account} is now ${verb}d; takes effect within 5 s.`;
+        return { json: { account, disabled }, text };
       });
   }
 }

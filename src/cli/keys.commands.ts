@@ -19,6 +19,8 @@ import { cellText, listOf, type OutputCommand } from './output';
 const DEFAULT_EXPIRY = `${KEY_DAYS}d`;
 const DEFAULT_GRACE = `${GRACE_HOURS}h`;
 
+type IssuedKey = Awaited<ReturnType<ApiKeysService['rotate' | 'create']>>;
+
 interface CreateOptions extends PlanOptions {
   readonly account: string;
   readonly scopes: readonly string[];
@@ -50,18 +52,18 @@ function addCreateAndListCommands(keys: OutputCommand, context: CommandContext):
     .prints(async (options: CreateOptions, command: Command) => {
       const given = planChoice(options, command);
       const choice = options.plan && given;
-      const expiresAt = options.expires === 'never' ? undefined : options.expires;
-      const { isNewAccount, ...issued } = await context.withService(ApiKeysService, (service) =>
+      const expiresAt = options.expires === 'never' ? null : options.expires;
+      const issued = await context.withService(ApiKeysService, (service) =>
         service.create({ ...options, choice, expiresAt }),
       );
       const { id, key, account, plan, scopes } = issued;
       const lines = [
-        ...(isNewAccount ? [`New account ${account} (plan ${plan}).`] : []),
+        ...(issued.isNewAccount ? [`New account ${account} (plan ${plan}).`] : []),
         `API key of the account ${account} (plan ${plan}), shown only once:`,
         `  ${key}`,
         `id ${id}, expires ${cellText(issued.expiresAt)}, scopes ${scopes.join(', ')}`,
       ];
-      return { json: issued, text: lines.join('\n') };
+      return { json: issuedKeyOf(issued), text: lines.join('\n') };
     });
   keys
     .command('list')
@@ -117,25 +119,29 @@ function addChangeCommands(keys: OutputCommand, context: CommandContext): void {
         `Older secrets expire at ${graceEndsAt.toISOString()}; every instance rejects them at most 5 s later.`,
         `The key still expires at ${cellText(expiresAt)}.`,
       ];
-      return { json: rotated, text: lines.join('\n') };
+      return { json: { ...issuedKeyOf(rotated), graceEndsAt }, text: lines.join('\n') };
     });
   keys
     .command('revoke <id>')
     .description('revoke a key; takes effect everywhere within 5 s')
     .destroys('This revokes the key for good.')
     .prints(async (id: string) => {
-      const isNew = await context.withService(ApiKeysService, (service) => service.revoke(id));
-      const text = isNew
-        ? `Revoked ${id}; takes effect everywhere within 5 s.`
-        : `The key ${id} was revoked before.`;
-      return { json: { id, revoked: isNew }, text };
+      await context.withService(ApiKeysService, (service) => service.revoke(id));
+      return { json: { id, revoked: true }, text: `Revoked ${id}; takes effect everywhere within 5 s.` };
     });
   keys
     .command('unban <id>')
     .description('lift the ban of a key; takes effect within 5 s')
     .prints(async (id: string) => {
-      const isNew = await context.withService(ApiKeysService, (service) => service.unban(id));
-      const text = isNew ? `Ban of ${id} lifted; takes effect within 5 s.` : `The key ${id} is not banned.`;
-      return { json: { id, unbanned: isNew }, text };
+      const { wasBanned } = await context.withService(ApiKeysService, (service) => service.unban(id));
+      const text = wasBanned
+        ? `Ban of ${id} lifted; takes effect within 5 s.`
+        : `The key ${id} is not banned.`;
+      return { json: { id, unbanned: wasBanned }, text };
     });
+}
+
+/** Returns what `--json` prints of a new secret. */
+function issuedKeyOf({ id, key, account, plan, scopes, expiresAt }: IssuedKey) {
+  return { id, key, account, plan, scopes, expiresAt };
 }

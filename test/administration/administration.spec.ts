@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { AuditEntry } from '../../src/auth/operations/administration.dto';
+import type { AuditEntry } from '../../src/auth/accounts/audit.dto';
 import type { KeyUsage } from '../../src/usage/usage.dto';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
@@ -167,6 +167,22 @@ describe('administration over HTTP', () => {
       `keys change expires ${soon}`,
       'keys change expires never',
     ]);
+  });
+
+  it('rejects each change by a key that was revoked or rotated or has lost the scope, although the instance still knows it', async () => {
+    const ends: [end: (path: string) => Promise<unknown>, status: number, code: string][] = [
+      [(path) => app.send('DELETE', path), 401, 'revoked_api_key'],
+      [(path) => app.post(`${path}/rotate`, { graceSeconds: 0 }), 401, 'revoked_api_key'],
+      [(path) => patch(path, { scopes: ['pets:read'] }), 403, 'insufficient_scope'],
+    ];
+    for (const [end, status, code] of ends) {
+      const { id, key } = await app.createKey();
+      const read = async () => (await app.get('/v1/accounts', { key })).status;
+      expect(await read()).toBe(200);
+      await end(`/v1/keys/${id}`);
+      expect(await read()).toBe(200);
+      expectError(await app.post('/v1/accounts', { name: 'mine' }, { key }), status, code);
+    }
   });
 
   it('keeps names and labels in NFC, and finds an account in each normal form', async () => {

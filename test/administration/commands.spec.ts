@@ -57,7 +57,6 @@ describe('commands and operations of administration', () => {
       `keys set-addresses K --addresses ${BLOCKS[0]}`,
       (_, id) => patch(`/v1/keys/${id}`, { addresses: [BLOCKS[0]] }),
     ],
-    ['keys set-addresses K --addresses any', (_, id) => patch(`/v1/keys/${id}`, { addresses: [] })],
     ['keys rotate K', (_, id) => app.post(`/v1/keys/${id}/rotate`, {})],
     ['keys rotate K --grace 0', (_, id) => app.post(`/v1/keys/${id}/rotate`, { graceSeconds: 0 })],
     ['keys unban K', (_, id) => app.send('POST', `/v1/keys/${id}/unban`)],

@@ -32,30 +32,19 @@ describe('bearer authentication', () => {
     },
   );
 
-  it.each(['Bearer', 'bearer x', 'Bearer a b', 'Bearer ask_test_', `Bearer ${'x'.repeat(5_000)}`])(
-    '401 invalid_api_key for Authorization: %.30s',
-    async (header) => {
-      const response = await withHeader(header);
-      expectError(response, 401, 'invalid_api_key');
-      expect(response.headers['www-authenticate']).toMatch(
-        /^Bearer realm="animal-store", error="invalid_token", error_description="[^"]+"$/,
-      );
-    },
-  );
-
-  it('401 invalid_api_key says that a key was mistyped or cut, and that the word Bearer is sent twice', async () => {
-    const messageOf = async (header: string) => {
-      const { status, json, headers } = await withHeader(header);
-      expect([status, json.code]).toEqual([401, 'invalid_api_key']);
-      expect(headers['www-authenticate']).toContain(`error_description="${json.message}"`);
-      return json.message as string;
-    };
-    const { key } = app;
-    for (const wrong of [key.slice(0, -1), `${key}x`, `"${key}"`, key.toUpperCase(), 'ask_live_', `${key} x`])
-      expect(await messageOf(`Bearer ${wrong}`)).toMatch(/mistyped or cut/);
-    for (const header of [`Bearer Bearer ${key}`, `bearer  BEARER ${key}`, 'Bearer Bearer'])
-      expect(await messageOf(header)).toMatch(/Bearer is sent twice/);
-    for (const header of ['Bearer x', 'Bearer bearerx']) expect(await messageOf(header)).toMatch(/not valid/);
+  it.each([
+    'Bearer',
+    'bearer x',
+    'Bearer a b',
+    'Bearer Bearer',
+    'Bearer ask_test_',
+    `Bearer ${'x'.repeat(5_000)}`,
+  ])('401 invalid_api_key for Authorization: %.30s', async (header) => {
+    const response = await withHeader(header);
+    expectError(response, 401, 'invalid_api_key');
+    expect(response.headers['www-authenticate']).toMatch(
+      /^Bearer realm="animal-store", error="invalid_token", error_description="[^"]+"$/,
+    );
   });
 
   it('401 invalid_api_key for two Authorization headers, also of the same key, an empty one, or after 190 others; 431 after 2,100', async () => {
@@ -193,9 +182,7 @@ describe('bearer authentication', () => {
       expect(body.slice(30)).toBe(base62(crc32(body.slice(0, 30))));
       expect((await each.get('/v1/pets')).status).toBe(200);
       const otherKind = key.replace(prefix, otherPrefix);
-      const response = await each.get('/v1/pets', { key: otherKind });
-      expectError(response, 401, 'invalid_api_key');
-      expect(response.text).toContain(`Keys of this one begin with ${prefix}.`);
+      expectError(await each.get('/v1/pets', { key: otherKind }), 401, 'invalid_api_key');
     }
     expectError(await app.get('/v1/pets', { key: live.key }), 401, 'invalid_api_key');
     await live.close();

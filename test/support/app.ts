@@ -93,7 +93,7 @@ export async function startApp(
       account: `account ${accounts}`,
       choice: { plan: 'business', perMinute: null, perDay: null },
       scopes: store.scopes,
-      expiresAt: undefined,
+      expiresAt: null,
       label: '',
       ...request,
     });

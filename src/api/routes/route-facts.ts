@@ -68,7 +68,7 @@ export const ANY_KEY = 'any key';
 export type RequiredScope = string | readonly string[];
 
 /**
- * Declares the scopes of a route once: for `ScopeGuard` and for the document. `@Operation` includes it. A description by
+ * Declares the scopes of a route once: for `AccessGuard` and for the document. `@Operation` includes it. A description by
  * `@ApiOperation` replaces the sentence about the scope.
  */
 export function RequireScope(scope: RequiredScope): MethodDecorator {

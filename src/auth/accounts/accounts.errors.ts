@@ -32,10 +32,4 @@ export const accountErrors = defineErrors({
     when: 'the key was revoked or has expired',
     message: 'The key was revoked or has expired: create a new key instead.',
   },
-  last_admin_key: {
-    status: 409,
-    when: 'the key would revoke itself, lose `admin`, expire earlier, or disable its account',
-    message:
-      'A key cannot revoke itself, lose the scope admin, expire earlier, or disable its account: use another key or the command line.',
-  },
 });

@@ -1,9 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { isInForce, type Precondition } from '../../api/entity-tags/entity-tag';
+import { validationFailed } from '../../api/errors/common.errors';
 import { AccountEntity } from './account.entity';
+import type { AccountChange, NewAccount } from './accounts.dto';
 import { accountPages, AccountsRepository, auditPages, type ListedAuditEntry } from './accounts.repository';
 import { ACCOUNT_NAME_RULE, isAccountName } from './short-text';
-import { FREE, limitsOf, type PlanChoice } from './plans';
+import { FREE, isPlanChoice, limitsOf, type PlanChoice } from './plans';
 import { recordAudit } from '../../database/audit';
 import { Sql } from '../../database/sql';
 import { UserError } from '../../config/user-error';
@@ -11,10 +14,10 @@ import { accountErrors } from './accounts.errors';
 import type { Page, PageQuery } from '../../api/lists/page';
 import { Clock } from '../../time/clock';
 
-/** The key that makes a change over HTTP, and the transaction that the change joins. A command has neither. */
-export interface Maker {
-  readonly key: string;
-  readonly transaction: EntityManager;
+/** A change over HTTP has the key that makes it, and joins the transaction of its Idempotency-Key. A command has neither. */
+export interface ChangeContext {
+  readonly madeByKey?: string;
+  readonly transaction?: EntityManager | undefined;
 }
 
 /** The id of no account, because identities begin at 1. */
@@ -39,9 +42,9 @@ export class AccountsService {
     return this.repository.find(name);
   }
 
-  /** @param transaction locks the row until it ends @throws ApiError if no account has this name */
-  require(name: string, transaction?: EntityManager): Promise<AccountEntity> {
-    return transaction ? this.repository.lockAccount(name, transaction) : this.repository.require(name);
+  /** @throws ApiError if no account has this name */
+  require(name: string): Promise<AccountEntity> {
+    return this.repository.require(name);
   }
 
   /** Lists a page of administrative changes. @throws ApiError `invalid_cursor` */
@@ -69,52 +72,70 @@ export class AccountsService {
     return (await this.repository.findOrCreate(name, choice)).account;
   }
 
-  /** Creates an account without a key. @throws ApiError if it exists */
-  create(name: string, choice: PlanChoice, by?: Maker): Promise<AccountEntity> {
-    return this.sql.transaction(async (transaction) => {
-      const { account, isNewAccount } = await this.repository.findOrCreate(name, choice, transaction);
+  /** Creates an account without a key. @throws ApiError if it exists, or the limits do not fit the plan */
+  create(
+    { name, plan = 'free', ...limits }: NewAccount,
+    { madeByKey, transaction }: ChangeContext,
+  ): Promise<AccountEntity> {
+    const choice = choiceOf({ plan, ...limits }, FREE);
+    return this.sql.transaction(async (manager) => {
+      const { account, isNewAccount } = await this.repository.findOrCreate(name, choice, manager);
       if (!isNewAccount) throw accountErrors.account_exists();
-      const entry = { command: 'accounts create', account: name, details: detailsOf(choice) };
-      await recordAudit(transaction, { ...entry, madeByKey: by?.key });
+      const entry = { command: 'accounts create', account: name, details: detailsOf(choice), madeByKey };
+      await recordAudit(manager, entry);
       return account;
-    }, by?.transaction);
+    }, transaction);
   }
 
   /**
-   * Moves an account to another plan. Each instance applies it within 5 s, when it reads the account's keys again.
-   * Requests that are already counted stay counted.
+   * Moves an account to another plan, or makes its keys invalid or valid again. Each instance applies it within 5 s, when it
+   * reads the account's keys again. Requests that are already counted stay counted.
    *
-   * @throws ApiError if no account has this name
+   * @param precondition is checked unless the account has all values already
+   * @throws ApiError if no account has this name, or the limits do not fit the plan
    */
-  async setPlan(name: string, choice: PlanChoice, by?: Maker): Promise<void> {
-    await this.change('accounts set-plan', name, detailsOf(choice), () => choice, by);
-  }
-
-  /** Makes the keys of an account invalid, or valid again, within 5 s. @returns false if they are already */
-  setDisabled(name: string, isDisabled: boolean, by?: Maker): Promise<boolean> {
-    const command = isDisabled ? 'accounts disable' : 'accounts enable';
-    const valuesOf = ({ disabledAt }: AccountEntity) =>
-      (disabledAt !== null) !== isDisabled && { disabledAt: isDisabled ? new Date(this.clock.now()) : null };
-    return this.change(command, name, '', valuesOf, by);
-  }
-
-  /** Changes an account and records it in one transaction. @param valuesOf returns false if there is nothing to change */
-  private change(
-    command: string,
+  update(
     name: string,
-    details: string,
-    valuesOf: (account: AccountEntity) => Partial<AccountEntity> | false,
-    by: Maker | undefined,
-  ): Promise<boolean> {
+    { disabled, ...given }: AccountChange,
+    { madeByKey, transaction }: ChangeContext = {},
+    precondition?: Precondition<AccountEntity>,
+  ): Promise<AccountEntity> {
     return this.sql.transaction(async (manager) => {
       const account = await this.repository.lockAccount(name, manager);
-      const values = valuesOf(account);
-      if (values === false) return false;
-      await manager.update(AccountEntity, { id: account.id }, values);
-      await recordAudit(manager, { command, account: account.name, details, madeByKey: by?.key });
-      return true;
-    }, by?.transaction);
+      const isPlanKept = isInForce(given, account);
+      const isDisabled = account.disabledAt !== null;
+      const isKept = disabled === undefined || disabled === isDisabled;
+      if (isPlanKept && isKept) return account;
+      precondition?.(account);
+      const choice = choiceOf(given, account);
+      const disabledAt = isKept ? account.disabledAt : isDisabled ? null : new Date(this.clock.now());
+      await manager.update(AccountEntity, { id: account.id }, { ...choice, disabledAt });
+      const common = { account: account.name, madeByKey };
+      if (!isPlanKept)
+        await recordAudit(manager, { command: 'accounts set-plan', details: detailsOf(choice), ...common });
+      if (!isKept)
+        await recordAudit(manager, { command: `accounts ${isDisabled ? 'enable' : 'disable'}`, ...common });
+      return this.repository.require(name, manager);
+    }, transaction);
   }
+}
+
+/**
+ * Completes a plan: limits that are left out keep their value if the plan does.
+ *
+ * @throws ApiError `validation_failed` for limits that do not fit the given plan, `plan_conflict` if it is the account's
+ */
+function choiceOf(given: Partial<PlanChoice>, { plan: old, ...limits }: PlanChoice): PlanChoice {
+  const { plan = old } = given;
+  const kept = plan === old ? limits : FREE;
+  const { perMinute = kept.perMinute, perDay = kept.perDay } = given;
+  const choice = { plan, perMinute, perDay };
+  if (isPlanChoice(choice)) return choice;
+  if (given.plan === undefined) throw accountErrors.plan_conflict();
+  const isEnterprise = plan === 'enterprise';
+  const wrong = (['perMinute', 'perDay'] as const).filter((name) => (choice[name] === null) === isEnterprise);
+  const rule = `must be ${isEnterprise ? 'given' : 'left out'} with the plan ${plan}`;
+  throw validationFailed(wrong.map((name) => `${name} ${rule}`));
 }
 
 function detailsOf(choice: PlanChoice): string {

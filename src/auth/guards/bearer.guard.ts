@@ -1,14 +1,13 @@
 import { type BlockList, isIPv6 } from 'node:net';
-import { type CanActivate, createParamDecorator, type ExecutionContext, Injectable } from '@nestjs/common';
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { commonErrors } from '../../api/errors/common.errors';
 import { clientAddress } from '../../api/routes/client-address';
-import type { Principal } from '../../api/routes/request-context';
 import { Authenticator, type Identity } from './authenticator';
 
 /**
  * Identifies the sender of a request: sets `principal`, or `keyRejection` if it has no valid key. It rejects no request,
- * because `ThrottleGuard` counts those without a valid key, too; `ScopeGuard` rejects them.
+ * because `ThrottleGuard` counts those without a valid key, too; `AccessGuard` rejects them.
  */
 @Injectable()
 export class BearerGuard implements CanActivate {
@@ -25,19 +24,6 @@ export class BearerGuard implements CanActivate {
   }
 }
 
-/**
- * Injects the principal of the request into a controller method.
- *
- * @throws Error on a `@Public()` route, because its requests have no principal
- */
-export const CurrentPrincipal = createParamDecorator(
-  (_data: unknown, context: ExecutionContext): Principal => {
-    const { principal } = context.switchToHttp().getRequest<FastifyRequest>();
-    if (!principal) throw new Error('@CurrentPrincipal() on a request without a principal');
-    return principal;
-  },
-);
-
 function setIdentity(request: FastifyRequest, identity: Identity): true {
   const isRejected = 'rejection' in identity;
   const owner = isRejected ? identity.known : identity.principal;
@@ -52,7 +38,7 @@ function setIdentity(request: FastifyRequest, identity: Identity): true {
 }
 
 /** True if a key with these addresses may be used from a client's. */
-export function isAllowedAddress(addresses: BlockList | undefined, ip: string): boolean {
+function isAllowedAddress(addresses: BlockList | undefined, ip: string): boolean {
   if (!addresses) return true;
   // If the proxy does not know the address, the limits count its own, which must not open the key.
   const address = clientAddress(ip);

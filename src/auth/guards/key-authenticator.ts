@@ -2,18 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { ApiError } from '../../api/errors/api-error';
+import { ADMIN_SCOPE } from '../../api/extension/extension';
 import { Batches } from '../../database/batches';
 import { Clock } from '../../time/clock';
 import { CONFIG, type Config } from '../../config/config';
-import {
-  expiredApiKey,
-  foreignApiKey,
-  invalidApiKey,
-  malformedApiKey,
-  missingApiKey,
-  revokedApiKey,
-  ROTATED_OUT,
-} from './auth.errors';
+import { expiredApiKey, invalidApiKey, missingApiKey, revokedApiKey } from './auth.errors';
 import { Authenticator, type Identity } from './authenticator';
 import { KnownKeysRepository, type KnownKey } from './known-keys.repository';
 import { hashOfSecret, type KeyPrefix, prefixOf } from '../keys/secret';
@@ -63,27 +56,23 @@ export class KeyAuthenticator extends Authenticator {
     const secret = bearerToken(request);
     if (typeof secret !== 'string') return secret;
     const hash = hashOfSecret(secret);
-    if (hash === undefined) return { rejection: malformedApiKey(secret) };
-    const lookup = this.cache.lookup(hash);
-    return lookup instanceof Promise
-      ? lookup.then((found) => this.judge(secret, found))
-      : this.judge(secret, lookup);
+    if (hash === undefined || !secret.startsWith(this.prefix)) return { rejection: invalidApiKey() };
+    const lookup = isAdministrativeChange(request) ? this.cache.refresh(hash) : this.cache.lookup(hash);
+    return lookup instanceof Promise ? lookup.then((found) => this.judge(found)) : this.judge(lookup);
   }
 
-  private judge(secret: string, lookup: KeyLookup | undefined): Identity {
+  private judge(lookup: KeyLookup | undefined): Identity {
     const key = lookup?.key;
-    const rejection = secret.startsWith(this.prefix)
-      ? key && this.rejectionOf(key)
-      : foreignApiKey(this.prefix);
-    if (rejection || !key) return { rejection: rejection ?? invalidApiKey(), known: key?.principal };
-    return { principal: key.principal };
+    if (!key) return { rejection: invalidApiKey() };
+    const rejection = this.rejectionOf(key);
+    return rejection ? { rejection, known: key.principal } : { principal: key.principal };
   }
 
   private rejectionOf(key: KnownKey): ApiError | undefined {
     if (key.isRevoked) return revokedApiKey();
     // Compared on every request, because a cached key may have expired since it was read.
     const endsWithKey = key.secretValidUntil?.getTime() === key.expiresAt?.getTime();
-    if (this.isPast(key.secretValidUntil) && !endsWithKey) return ROTATED_OUT;
+    if (this.isPast(key.secretValidUntil) && !endsWithKey) return revokedApiKey();
     return this.isPast(key.expiresAt) ? expiredApiKey() : undefined;
   }
 
@@ -91,6 +80,11 @@ export class KeyAuthenticator extends Authenticator {
     // An unreadable time counts as past.
     return time !== null && !(time.getTime() > this.clock.now());
   }
+}
+
+/** True for a change that could give a key lasting rights: by a revoked one, not even in the seconds of the cache. */
+function isAdministrativeChange(request: FastifyRequest): boolean {
+  return request.method !== 'GET' && request.routeOptions.config.scopes?.includes(ADMIN_SCOPE) === true;
 }
 
 /** Returns the bearer token of a request (RFC 6750, 2.1), or the rejection of a request without exactly one. */
@@ -141,13 +135,15 @@ class KeyCache {
 
   /** @param hash SHA-256 of the secret as hex */
   lookup(hash: string): KeyLookup | Promise<KeyLookup | undefined> {
-    const known = this.known.get(hash);
-    const found = known ?? this.unknown.get(hash);
+    const found = this.known.get(hash) ?? this.unknown.get(hash);
     // The age is negative after the clock was set back. Such an entry counts as expired.
     const ageMs = found ? this.clock.now() - found.askedAt : Number.NaN;
-    if (found && ageMs >= 0 && ageMs <= MAX_AGE_MS) return found;
-    // Joins a query that is already running; its `askedAt` is the time at which that query started.
-    return (known ? this.known : this.unknown).fetch(hash, { forceRefresh: true });
+    return found && ageMs >= 0 && ageMs <= MAX_AGE_MS ? found : this.refresh(hash);
+  }
+
+  /** Reads a key from the database. It joins a query that is already running, whose `askedAt` is the time of its start. */
+  refresh(hash: string): Promise<KeyLookup | undefined> {
+    return (this.known.has(hash) ? this.known : this.unknown).fetch(hash, { forceRefresh: true });
   }
 
   private batches(keys: KnownKeysRepository, areKnown: boolean) {

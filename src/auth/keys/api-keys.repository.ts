@@ -3,11 +3,14 @@ import type { EntityManager } from 'typeorm';
 import type { PageRequest } from '../../api/lists/page';
 import { Sql } from '../../database/sql';
 import { ApiKeyEntity } from './api-key.entity';
+import type { Plan } from '../accounts/plans';
 import type { KeyPrefix, storedFormOf } from './secret';
 
-/** A key as `keys list` shows it, without its secret. */
-export interface ListedKey extends Omit<ApiKeyEntity, 'accountId' | 'secretHash'> {
+/** A key as administrators see it, without its secret. */
+export interface KeyDetails extends Omit<ApiKeyEntity, 'accountId' | 'secretHash'> {
+  /** The name of its account, and its plan. */
   readonly account: string;
+  readonly plan: Plan;
   /** Null if the key is not banned now. */
   readonly bannedUntil: Date | null;
 }
@@ -23,7 +26,7 @@ export interface KeyFilter {
 }
 
 const KEYS = `
-  SELECT k.number, k.id, a.name AS account, k.label, k.prefix, k.last_four AS "lastFour", k.scopes, k.addresses,
+  SELECT k.number, k.id, a.name AS account, a.plan, k.label, k.prefix, k.last_four AS "lastFour", k.scopes, k.addresses,
          k.created_at AS "createdAt", k.expires_at AS "expiresAt", k.revoked_at AS "revokedAt",
          b.banned_until AS "bannedUntil", k.last_used_at AS "lastUsedAt"
   FROM api_keys k JOIN accounts a ON a.id = k.account_id
@@ -37,6 +40,9 @@ const list = (from: '>=' | '<=', order: 'ASC' | 'DESC') => `${KEYS}
   ORDER BY k.number ${order} LIMIT $7`;
 
 const FIND = `${KEYS} WHERE k.id = $1`;
+
+/** The second of two concurrent rotations must find, and replace, the secret that the first one created. */
+const LOCK = `${FIND} FOR NO KEY UPDATE OF k`;
 
 /** The key may be one of a team's authenticator, so its id is any text. */
 const LIFT_BAN =
@@ -77,7 +83,7 @@ export class ApiKeysRepository {
     { expiring, revoked, banned }: KeyFilter,
     accountId: bigint | undefined,
     now: Date,
-  ): Promise<ListedKey[]> {
+  ): Promise<KeyDetails[]> {
     const values = [
       accountId ?? null,
       now,
@@ -88,26 +94,19 @@ export class ApiKeysRepository {
       count,
     ];
     const text = direction === 'ascending' ? list('>=', 'ASC') : list('<=', 'DESC');
-    return this.sql.rows<ListedKey>({ text, isPlannedAnew: true }, values);
+    return this.sql.rows<KeyDetails>({ text, isPlannedAnew: true }, values);
   }
 
-  /** @returns undefined if no key has the id */
-  async find(id: string, now: Date, transaction?: EntityManager): Promise<ListedKey | undefined> {
-    return (await this.sql.rows<ListedKey>(FIND, [id, now], transaction))[0];
+  /** @param transaction locks the row until it ends @returns undefined if no key has the id */
+  async find(id: string, now: Date, transaction?: EntityManager): Promise<KeyDetails | undefined> {
+    const text = transaction ? LOCK : FIND;
+    return (await this.sql.rows<KeyDetails>(text, [id, now], transaction))[0];
   }
 
   /** @returns true if the key had a ban */
   async liftBan(id: string, now: Date, manager: EntityManager): Promise<boolean> {
     const rows = await this.sql.rows<{ isBanned: boolean }>(LIFT_BAN, [id, now], manager);
     return rows.some(({ isBanned }) => isBanned);
-  }
-
-  /**
-   * Reads a key and locks its row, so that it cannot be rotated or revoked before the transaction ends. The second of
-   * two concurrent rotations therefore finds, and replaces, the secret that the first one created.
-   */
-  lock(id: string, manager: EntityManager): Promise<ApiKeyEntity | null> {
-    return manager.findOne(ApiKeyEntity, { where: { id }, lock: { mode: 'pessimistic_write' } });
   }
 
   /** Replaces the secret of a key that the transaction has locked, and keeps the old one as a rotated secret. */

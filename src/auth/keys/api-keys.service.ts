@@ -1,21 +1,24 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import { isInForce, type Precondition } from '../../api/entity-tags/entity-tag';
+import type { ApiError } from '../../api/errors/api-error';
+import { validationFailed } from '../../api/errors/common.errors';
+import { StoreScopes } from '../../api/extension/extension';
 import { cutPage, type Page, type PageQuery, pageRequestOf } from '../../api/lists/page';
-import { Clock } from '../../time/clock';
 import { CONFIG, type Config } from '../../config/config';
-import { AccountEntity } from '../accounts/account.entity';
-import { ApiKeyEntity } from './api-key.entity';
-import { AccountsRepository } from '../accounts/accounts.repository';
-import { ApiKeysRepository, type KeyFilter, type ListedKey } from './api-keys.repository';
-import { FREE, type PlanChoice } from '../accounts/plans';
-import { createSecret, prefixOf, storedFormOf } from './secret';
+import { UserError } from '../../config/user-error';
 import { type AuditEntry, recordAudit } from '../../database/audit';
 import { Sql } from '../../database/sql';
-import type { ApiError } from '../../api/errors/api-error';
-import { UserError } from '../../config/user-error';
+import { Clock } from '../../time/clock';
 import { DAY_MS } from '../../time/time';
+import type { AccountEntity } from '../accounts/account.entity';
 import { accountErrors } from '../accounts/accounts.errors';
-import type { Maker } from '../accounts/accounts.service';
+import { AccountsRepository } from '../accounts/accounts.repository';
+import type { ChangeContext } from '../accounts/accounts.service';
+import { FREE, type PlanChoice } from '../accounts/plans';
+import { ApiKeyEntity } from './api-key.entity';
+import { ApiKeysRepository, type KeyDetails, type KeyFilter } from './api-keys.repository';
+import { createSecret, prefixOf, storedFormOf } from './secret';
 
 export interface KeyRequest {
   readonly account: string;
@@ -23,16 +26,22 @@ export interface KeyRequest {
   readonly choice?: PlanChoice | undefined;
   /** True rejects an account that does not exist. */
   readonly isExisting?: boolean | undefined;
-  readonly scopes: readonly string[];
+  /** Default: those of a buyer. */
+  readonly scopes?: readonly string[] | undefined;
   /** The only addresses, or CIDR blocks, of clients that may use the key. Default: all may. */
   readonly addresses?: readonly string[] | undefined;
-  /** Undefined: the key never expires. */
-  readonly expiresAt: Date | undefined;
-  readonly label: string;
+  /** Null: the key never expires. Default: in `KEY_DAYS`. */
+  readonly expiresAt?: Date | string | null | undefined;
+  readonly label?: string | undefined;
 }
 
-/** If `expiresAt` is null, the key never expires. */
-type KeyChange = Partial<Pick<ApiKeyEntity, 'label' | 'scopes' | 'addresses' | 'expiresAt'>>;
+/** New values of a key; those that are undefined stay. If `expiresAt` is null, the key never expires. */
+interface KeyChange {
+  readonly label?: string;
+  readonly scopes?: readonly string[];
+  readonly addresses?: readonly string[];
+  readonly expiresAt?: Date | string | null;
+}
 
 export const MAX_ADDRESSES = 20;
 /** The days after which a new key expires, and the hours of grace of a rotation, unless the request names others. */
@@ -42,6 +51,7 @@ export const MAX_GRACE_MS = 7 * DAY_MS;
 
 const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 
+/** Creates, lists and changes keys, for the operations over HTTP and for the commands. */
 @Injectable()
 export class ApiKeysService {
   constructor(
@@ -49,6 +59,7 @@ export class ApiKeysService {
     private readonly accounts: AccountsRepository,
     private readonly keys: ApiKeysRepository,
     private readonly clock: Clock,
+    private readonly scopes: StoreScopes,
     @Inject(CONFIG) private readonly config: Config,
   ) {}
 
@@ -58,8 +69,8 @@ export class ApiKeysService {
    * @throws ApiError if the account is disabled, or must exist and does not
    * @throws UserError if the account has another plan
    */
-  create(request: KeyRequest, by?: Maker) {
-    return this.sql.transaction((manager) => this.createIn(manager, request, by?.key), by?.transaction);
+  create(request: KeyRequest, { madeByKey, transaction }: ChangeContext = {}) {
+    return this.sql.transaction((manager) => this.createIn(manager, request, madeByKey), transaction);
   }
 
   /** Creates a key if no account exists, else returns undefined. Of concurrent instances, only one creates a key. */
@@ -70,61 +81,66 @@ export class ApiKeysService {
     });
   }
 
-  /** @param transaction locks the row until it ends @throws ApiError if the key does not exist */
-  async get(id: string, transaction?: EntityManager): Promise<ListedKey> {
-    if (transaction) await this.lock(id, transaction);
+  /** @param transaction locks the key until it ends @throws ApiError if the key does not exist */
+  async get(id: string, transaction?: EntityManager): Promise<KeyDetails> {
     const key = isKeyId(id) ? await this.keys.find(id, this.now(), transaction) : undefined;
     if (!key) throw unknownKey(id);
     return key;
   }
 
   /** Lists a page of keys. @throws ApiError `account_not_found`, `invalid_cursor` */
-  async list(query: PageQuery, filter: KeyFilter = {}): Promise<Page<Omit<ListedKey, 'number'>>> {
+  async list(query: PageQuery, filter: KeyFilter = {}): Promise<Page<Omit<KeyDetails, 'number' | 'plan'>>> {
     // The cursors of earlier versions have this name.
     const request = pageRequestOf('/numbered/keys', query);
     const { account } = filter;
     const accountId = account === undefined ? undefined : (await this.accounts.require(account)).id;
     const keys = await this.keys.list(request, filter, accountId, this.now());
-    const page = cutPage(
-      request,
-      keys.map(({ number: id, ...key }) => ({ id, key })),
-    );
+    const rows = keys.map((found) => {
+      const { number: id, plan: _, ...key } = found;
+      return { id, key };
+    });
+    const page = cutPage(request, rows);
     return page.with(page.items.map(({ key }) => key));
   }
 
-  /** Revokes a key. @returns false if it was revoked before @throws ApiError if the key does not exist */
-  revoke(id: string, by?: Maker): Promise<boolean> {
-    const values = ({ revokedAt }: ApiKeyEntity) => revokedAt === null && { revokedAt: this.now() };
-    return this.change([{ command: 'keys revoke' }], id, values, by);
-  }
-
   /** Replaces values of a key. Each instance applies them within 5 s. @throws ApiError if the key does not exist */
-  async update(id: string, change: KeyChange, by?: Maker): Promise<void> {
-    const { label, scopes, addresses, expiresAt } = change;
+  async update(
+    id: string,
+    { expiresAt: time, ...values }: KeyChange,
+    context?: ChangeContext,
+    precondition?: Precondition<KeyDetails>,
+  ): Promise<KeyDetails> {
+    const { label, scopes, addresses } = values;
+    if (scopes) this.requireKnown(scopes);
+    const expiresAt = dateOf(time);
     const expiry = expiresAt === null ? 'never' : expiresAt?.toISOString();
     const entries = [
       { command: 'keys change', details: label === undefined ? label : `label ${label}` },
       { command: 'keys set-scopes', details: scopes && `scopes ${scopes.join(', ')}` },
       { command: 'keys set-addresses', details: addresses && detailsOf(addresses) },
       { command: 'keys change', details: expiry && `expires ${expiry}` },
-    ];
-    const given = entries.filter(({ details }) => details !== undefined);
-    if (given.length > 0) await this.change(given, id, () => change, by);
+    ].filter(({ details }) => details !== undefined);
+    const change = { ...values, ...(expiresAt !== undefined && { expiresAt }) };
+    return this.change(id, change, entries, context, precondition);
   }
 
-  /** Lifts the ban of a key. @returns false if it has none @throws ApiError if neither a key nor a ban has the id */
-  unban(id: string, by?: Maker): Promise<boolean> {
+  /** Ends all secrets of a key for good, within 5 s. @throws ApiError if the key does not exist */
+  revoke(id: string, context?: ChangeContext, precondition?: Precondition<KeyDetails>): Promise<KeyDetails> {
+    return this.change(id, { revokedAt: this.now() }, [{ command: 'keys revoke' }], context, precondition);
+  }
+
+  /** Lifts the ban of a key, if it has one. @throws ApiError if neither a key nor a ban has the id */
+  unban(id: string, { madeByKey, transaction }: ChangeContext = {}) {
     const keyId = isKeyId(id) ? id.toLowerCase() : id;
     return this.sql.transaction(async (manager) => {
-      const isLifted = await this.keys.liftBan(id, this.now(), manager);
-      const key = isKeyId(keyId) ? await this.keys.lock(keyId, manager) : null;
+      const wasBanned = await this.keys.liftBan(keyId, this.now(), manager);
+      const key = isKeyId(keyId) ? await this.keys.find(keyId, this.now(), manager) : undefined;
       // A key of a team's authenticator is known only by its ban.
-      if (!key && !isLifted) throw unknownKey(id);
-      const owner = key && (await manager.findOneByOrFail(AccountEntity, { id: key.accountId }));
-      const entry = { command: 'keys unban', account: owner?.name, keyId, madeByKey: by?.key };
-      if (isLifted) await recordAudit(manager, entry);
-      return isLifted;
-    }, by?.transaction);
+      if (!key && !wasBanned) throw unknownKey(id);
+      const entry = { command: 'keys unban', account: key?.account, keyId, madeByKey };
+      if (wasBanned) await recordAudit(manager, entry);
+      return { wasBanned, key };
+    }, transaction);
   }
 
   /**
@@ -133,57 +149,52 @@ export class ApiKeysService {
    *
    * @throws ApiError if the key does not exist, is revoked or has expired
    */
-  rotate(id: string, graceMs: number, by?: Maker) {
+  rotate(id: string, graceMs: number, { madeByKey, transaction }: ChangeContext = {}) {
     return this.sql.transaction(async (manager) => {
-      const { key, account } = await this.lock(id, manager);
+      const old = await this.get(id, manager);
       // Read after the lock, because waiting for it can take time.
       const now = this.clock.now();
-      requireUsable(key, now);
-      const { prefix, scopes, expiresAt } = key;
+      requireUsable(old, now);
+      const { prefix, expiresAt, account } = old;
       const secret = createSecret(prefix);
       const latest = new Date(now + graceMs);
       // A later expiry of the key must not extend the grace period that the response names.
       const end = expiresAt && expiresAt < latest ? expiresAt : latest;
-      await this.keys.replaceSecret(id, storedFormOf(secret, prefix), end, manager);
-      const { name, plan } = account;
+      const stored = storedFormOf(secret, prefix);
+      await this.keys.replaceSecret(old.id, stored, end, manager);
       const details = `older secrets until ${end.toISOString()}`;
-      const entry = { command: 'keys rotate', account: name, keyId: key.id, details, madeByKey: by?.key };
-      await recordAudit(manager, entry);
-      return { id: key.id, key: secret, account: name, plan, scopes, expiresAt, graceEndsAt: end };
-    }, by?.transaction);
+      await recordAudit(manager, { command: 'keys rotate', account, keyId: old.id, details, madeByKey });
+      return { ...old, lastFour: stored.lastFour, key: secret, graceEndsAt: end };
+    }, transaction);
   }
 
   private now(): Date {
     return new Date(this.clock.now());
   }
 
-  /** Changes a key and records it in one transaction. @param valuesOf returns false if there is nothing to change */
+  /** Changes a key and records it in one transaction. A change that is in force already is not made again. */
   private change(
-    entries: readonly AuditEntry[],
     id: string,
-    valuesOf: (key: ApiKeyEntity) => Partial<ApiKeyEntity> | false,
-    by: Maker | undefined,
-  ): Promise<boolean> {
+    values: Partial<ApiKeyEntity>,
+    entries: readonly AuditEntry[],
+    { madeByKey, transaction }: ChangeContext = {},
+    precondition: Precondition<KeyDetails> | undefined,
+  ): Promise<KeyDetails> {
     return this.sql.transaction(async (manager) => {
-      const { key, account } = await this.lock(id, manager);
-      const values = valuesOf(key);
-      if (values === false) return false;
+      const key = await this.get(id, manager);
+      if (values.revokedAt ? key.revokedAt : isInForce(values, key)) return key;
+      precondition?.(key);
       await manager.update(ApiKeyEntity, { id: key.id }, values);
-      const common = { account: account.name, keyId: key.id, madeByKey: by?.key };
+      const common = { account: key.account, keyId: key.id, madeByKey };
       for (const entry of entries) await recordAudit(manager, { ...entry, ...common });
-      return true;
-    }, by?.transaction);
-  }
-
-  private async lock(id: string, manager: EntityManager) {
-    const key = isKeyId(id) ? await this.keys.lock(id, manager) : null;
-    if (!key) throw unknownKey(id);
-    const account = await manager.findOneByOrFail(AccountEntity, { id: key.accountId });
-    return { key, account };
+      return this.get(id, manager);
+    }, transaction);
   }
 
   private async createIn(manager: EntityManager, request: KeyRequest, madeByKey?: string) {
-    const { label, scopes, addresses = [], choice, isExisting = false } = request;
+    const { label = '', scopes = this.scopes.ofNewKey, addresses = [], choice, isExisting } = request;
+    const { expiresAt = new Date(this.clock.now() + KEY_DAYS * DAY_MS) } = request;
+    this.requireKnown(scopes);
     if (isExisting) await this.accounts.require(request.account, manager);
     const found = await this.accounts.findOrCreate(request.account, choice ?? FREE, manager);
     const { account, isNewAccount } = found;
@@ -194,21 +205,31 @@ export class ApiKeysService {
     }
     const prefix = (await this.keys.keyPrefix(manager)) ?? prefixOf(this.config.deployment);
     const secret = createSecret(prefix);
-    const expiresAt = request.expiresAt ?? null;
-    const stored = storedFormOf(secret, prefix);
-    const key = { accountId: account.id, ...stored, scopes, addresses, label, expiresAt };
+    const facts = { scopes, addresses, label, expiresAt: dateOf(expiresAt) };
+    const key = { accountId: account.id, ...storedFormOf(secret, prefix), ...facts };
     const id = await this.keys.insert(key, manager);
-    const { name, plan } = account;
     const only = addresses.length > 0 ? `, ${detailsOf(addresses)}` : '';
-    const details = `plan ${plan}, scopes ${scopes.join(', ')}${only}`;
-    await recordAudit(manager, { command: 'keys create', account: name, keyId: id, details, madeByKey });
-    return { id, key: secret, account: name, plan, scopes, expiresAt, isNewAccount };
+    const details = `plan ${account.plan}, scopes ${scopes.join(', ')}${only}`;
+    const entry = { command: 'keys create', account: account.name, keyId: id, details, madeByKey };
+    await recordAudit(manager, entry);
+    return { ...(await this.get(id, manager)), key: secret, isNewAccount };
+  }
+
+  /** @throws ApiError `validation_failed` for a scope that the store does not have */
+  private requireKnown(scopes: readonly string[]): void {
+    const { all } = this.scopes;
+    if (scopes.every((each) => all.includes(each))) return;
+    throw validationFailed([`scopes must be some of ${all.join(', ')}`]);
   }
 }
 
 /** True if the text is a UUID. PostgreSQL would reject any other text with a syntax error. */
 export function isKeyId(text: string): boolean {
   return UUID.test(text);
+}
+
+function dateOf<Unset extends null | undefined>(time: Date | string | Unset): Date | Unset {
+  return typeof time === 'string' ? new Date(time) : time;
 }
 
 /** Describes the addresses of a key for the audit. */
@@ -220,7 +241,7 @@ function unknownKey(id: string): ApiError {
   return accountErrors.key_not_found({ message: `There is no key with the id ${id}: list the keys.` });
 }
 
-function requireUsable({ id, revokedAt, expiresAt }: ApiKeyEntity, now: number): void {
+function requireUsable({ id, revokedAt, expiresAt }: KeyDetails, now: number): void {
   const isExpired = expiresAt && expiresAt.getTime() <= now;
   if (!revokedAt && !isExpired) return;
   const message = `The key ${id} ${revokedAt ? 'was revoked' : 'has expired'}: create a new key instead.`;

@@ -1,13 +1,13 @@
 import { Controller, Get } from '@nestjs/common';
 import type { Principal } from '../../api/routes/request-context';
-import { CurrentPrincipal } from '../guards/bearer.guard';
+import { CurrentPrincipal } from '../current-principal';
 import { Operation } from '../../api/operation/operation.decorator';
 import { ANY_KEY } from '../../api/routes/route-facts';
 import { Bans, CurrentStanding, type Standing, type Usage } from '../../rate-limit';
-import { ApiKey, type ApiKeyWindow } from './key.dto';
+import { ApiKey, type ApiKeyWindow } from './own-key.dto';
 
 @Controller('key')
-export class KeyController {
+export class OwnKeyController {
   constructor(private readonly bans: Bans) {}
 
   @Get()

@@ -4,11 +4,11 @@ import { ANY_KEY } from '../../api/routes/route-facts';
 import { insufficientScope } from './auth.errors';
 
 /**
- * Rejects a request without a valid key (401), from an address that may not use the key, and with a key that lacks the
- * scopes of the route (403). `ThrottleGuard` has counted it.
+ * Throws the 401 or 403 that `BearerGuard` has kept, of a request without a usable key, and the 403 of a key that lacks the
+ * scopes of the route. `ThrottleGuard` has counted the request.
  */
 @Injectable()
-export class ScopeGuard implements CanActivate {
+export class AccessGuard implements CanActivate {
   /** @throws ApiError 401 or 403 */
   canActivate(context: ExecutionContext): true {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
