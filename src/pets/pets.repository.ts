@@ -33,14 +33,17 @@ export const petPages = pages(
     table: 'pets',
     columns: PET_COLUMNS,
     read,
-    // Three blocks have at least the next 32,768 ids.
-    near: (first, step) =>
-      `${NAME_WORDS} @@ (SELECT string_agg('''#' || (${first} >> 14) ${step} block || '''', ' | ')::tsquery FROM generate_series(0, 2) AS block)`,
   },
   {
     filters: { categoryId: 'category_id', status: 'status' },
     ids: 'id',
-    matches: { q: `${NAME_WORDS} @@ ${wordsOf('$value')}` },
+    search: {
+      member: 'q',
+      condition: `${NAME_WORDS} @@ ${wordsOf('$value')}`,
+      // Three blocks have at least the next 32,768 ids.
+      near: (first, step) =>
+        `${NAME_WORDS} @@ (SELECT string_agg('''#' || (${first} >> 14) ${step} block || '''', ' | ')::tsquery FROM generate_series(0, 2) AS block)`,
+    },
   },
 );
 

@@ -22,19 +22,6 @@ interface ListedTable<Row extends { readonly id: bigint }> {
   readonly read?: (columns: never) => Row;
   /** The class of the rows in responses; `Query` needs it. */
   readonly type?: Type<object>;
-  /**
-   * Returns a condition that the index of `matches` has for the rows from the id `first` on up to another one, of its choice.
-   * If these rows fill a page, no others are read (decision 38). `step` is the direction of the page.
-   */
-  readonly near?: (first: string, step: '+' | '-') => string;
-}
-
-interface Condition {
-  readonly kind: 'always' | 'filter' | 'rare' | 'match' | 'ids';
-  /** The member of the query; the column of `always`. */
-  readonly member: string;
-  /** A whole condition with `$value` for `match`. */
-  readonly column: string;
 }
 
 interface ListFilters<Member extends string> {
@@ -48,18 +35,41 @@ interface ListFilters<Member extends string> {
   /** The columns of filters that few rows meet for most values, each with an index on it and `id` (decision 34). */
   readonly rare?: Readonly<Record<string, string>>;
   /** All values of filters that have few, by member. A request without them reads each, so no index lacks their columns. */
-  readonly values?: Readonly<Record<string, readonly string[]>>;
+  readonly values?: GivenValues;
   /** The member of the query with a list of ids. */
   readonly ids?: string;
-  /**
-   * By member of the query, a condition with an index, in any order of `id`. `$value` stands for the value, as in
-   * `{ q: 'words(name) @@ $value::tsquery' }`.
-   */
-  readonly matches?: Readonly<Record<string, string>>;
+  readonly search?: Search;
 }
 
-/** The values of `always` by column, and of filters that the query does not have. */
+/** A filter whose index has another order than that of `id`, such as one on words (decision 38). */
+interface Search {
+  /** The member of the query. */
+  readonly member: string;
+  /** `$value` stands for the value, as in `words(name) @@ $value::tsquery`. */
+  readonly condition: string;
+  /**
+   * Returns a condition that the index has for the rows from the id `first` on up to another one, of its choice. If these
+   * rows fill a page, no others are read. `step` is the direction of the page.
+   */
+  readonly near: (first: string, step: '+' | '-') => string;
+}
+
+/** Values by member of the query; those of `always` by column. */
 type GivenValues = Readonly<Record<string, unknown>>;
+
+interface Condition {
+  readonly kind: 'always' | 'filter' | 'rare' | 'search' | 'ids';
+  /** The member of the query; the column of `always`. */
+  readonly member: string;
+  /** The column, or the whole condition of `search`. */
+  readonly sql: string;
+}
+
+/** How the statements of a direction differ. An index on two or more columns before `id` has NULLS FIRST. */
+const ORDERS = {
+  ascending: { from: '>=', to: '<=', step: '+', order: 'ASC', nulls: 'NULLS FIRST' },
+  descending: { from: '<=', to: '>=', step: '-', order: 'DESC', nulls: 'NULLS LAST' },
+} as const;
 
 /**
  * Declares the list of a table: its pages in both orders of `id`, for every combination of its filters.
@@ -77,38 +87,35 @@ export function pages<Row extends { readonly id: bigint }, Member extends keyof 
 /**
  * Reads the pages of a list. An index on the columns of the filters and `id`, in this order, serves both directions at
  * any depth, and a statement is planned once. Decision 22 explains the row comparisons, the LIMITs, and NULLS FIRST;
- * decision 34 the lists of values and `rare`, decision 38 `matches`.
+ * decision 34 the lists of values and `rare`, decision 38 `search`.
  */
 export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row> {
   /** By direction and number of values of each condition. */
   private readonly statements = new Map<string, Statement>();
   /** In the order of their parameters. */
-  private readonly conditions: Condition[] = [];
-  private readonly values: GivenValues;
+  private readonly conditions: readonly Condition[];
 
   /** @internal */
   constructor(
-    /** @internal */
-    readonly table: ListedTable<Row>,
-    { always = [], filters = {}, rare = {}, values = {}, ids, matches = {} }: ListFilters<string>,
+    private readonly table: ListedTable<Row>,
+    private readonly filters: ListFilters<string>,
   ) {
-    this.values = values;
-    const add = (kind: Condition['kind'], member: string, column: string) =>
-      this.conditions.push({ kind, member, column });
-    for (const column of always) add('always', column, column);
-    for (const [member, column] of Object.entries(filters)) add('filter', member, column);
-    for (const [member, column] of Object.entries(rare)) add('rare', member, column);
-    for (const [member, condition] of Object.entries(matches)) add('match', member, condition);
-    if (ids !== undefined) add('ids', ids, 'id');
+    const { always = [], filters: ranges = {}, rare = {}, ids, search } = filters;
+    this.conditions = [
+      ...conditionsOf('always', Object.fromEntries(always.map((column) => [column, column]))),
+      ...conditionsOf('filter', ranges),
+      ...conditionsOf('rare', rare),
+      ...conditionsOf('search', search ? { [search.member]: search.condition } : {}),
+      ...conditionsOf('ids', ids === undefined ? {} : { [ids]: 'id' }),
+    ];
   }
 
   /** A new class of queries, to be extended: `limit`, `cursor`, `sort`, and the filters with the fields of the rows. */
   get Query(): Type<SortedPageQuery & { readonly [Each in Member]?: Row[Each] }> {
     class Query extends SortedPageQuery {}
-    if (!this.table.type)
-      throw new Error(`The list of ${this.table.table} has no type: add the class of its rows.`);
-    const members = this.conditions.flatMap(({ kind, member }) => (kind === 'filter' ? [member] : []));
-    declareFilters(Query, this.table.type, members);
+    const { table, type } = this.table;
+    if (!type) throw new Error(`The list of ${table} has no type: add the class of its rows.`);
+    declareFilters(Query, type, Object.keys(this.filters.filters ?? {}));
     // The fields declare the members.
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion
     return Query as never;
@@ -117,16 +124,10 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
   /**
    * Reads the page that a query asks for.
    *
+   * @param given the values of `always`, and of filters that the query does not have
+   * @param shared lets concurrent requests for one page share a query
    * @throws ApiError `invalid_cursor`
    */
-  list(sql: Sql, query: PageQuery, given?: GivenValues): Promise<Page<Row>>;
-  /** @param shared lets concurrent requests for one page share a query @internal */
-  list(
-    sql: Sql,
-    query: PageQuery,
-    given: GivenValues | undefined,
-    shared: CoalescedRead<Page<Row>>,
-  ): Promise<Page<Row>>;
   list(
     sql: Sql,
     query: PageQuery,
@@ -140,9 +141,10 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     const all: GivenValues = Object.assign({}, query, given);
     const has = (...kinds: Condition['kind'][]) =>
       this.conditions.some(({ kind, member }) => kinds.includes(kind) && all[member] !== undefined);
-    const values = has('always', 'filter') && !has('rare', 'match', 'ids') ? this.values : {};
+    const presets =
+      has('always', 'filter') && !has('rare', 'search', 'ids') ? this.filters.values : undefined;
     const counts = this.conditions.map(({ kind, member }) => {
-      const value = (kind === 'always' ? given : all)[member] ?? values[member];
+      const value = (kind === 'always' ? given : all)[member] ?? presets?.[member];
       if (value === undefined && kind === 'always') throw new Error(`the list of ${name} needs ${member}`);
       const each = Array.isArray(value) && value.length > 0 && kind !== 'ids' ? value : [value];
       return value === undefined ? 0 : parameters.push(...each) && each.length;
@@ -154,72 +156,58 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     return shared ? shared.read(request.key, read) : read();
   }
 
+  /** Builds a statement. Its parameters are the first id, the number of rows, and the values of each condition. */
   private statementOf(counts: readonly number[], direction: Direction): Statement {
+    const { table, columns, read } = this.table;
+    const { from, order } = ORDERS[direction];
     let last = 2;
     const given = this.conditions
       .map((each, at) => ({ ...each, values: Array.from({ length: counts[at] ?? 0 }, () => `$${++last}`) }))
       .filter(({ values }) => values.length > 0);
-    const { read } = this.table;
-    return { ...(read && { read }), ...pageStatement(this.table, given, direction) };
+    const has = (wanted: Condition['kind']) => given.some(({ kind }) => kind === wanted);
+    const start = `id ${from} $1::bigint`;
+    const end = `ORDER BY id ${order} LIMIT $2`;
+    const select = (rows: string) => ({
+      ...(read && { read }),
+      text: `SELECT ${columns} FROM ${rows} ${end}`,
+    });
+    // OFFSET 0: the planner must not walk over all rows by id.
+    const found = (conditions: string) =>
+      `(SELECT * FROM ${table} WHERE ${conditions} AND ${start} OFFSET 0) AS found`;
+    if (has('ids')) {
+      const ids = allOf(given.filter(({ kind }) => kind === 'ids'));
+      const others = allOf(given.filter(({ kind }) => kind !== 'ids'));
+      return { isPipelined: true, ...select(`${found(ids)} WHERE ${others}`) };
+    }
+    const { search } = this.filters;
+    if (search && has('search')) {
+      const { step } = ORDERS[direction];
+      const isNear = search.near(
+        `(SELECT id FROM ${table} WHERE ${start} ORDER BY id ${order} LIMIT 1)`,
+        step,
+      );
+      const pageOf = (rows: string) => `SELECT * FROM ${found(`${allOf(given)} AND ${rows}`)} ${end}`;
+      const isFull = '(SELECT count(*) = $2 FROM near)';
+      const page = `SELECT * FROM near WHERE ${isFull} UNION ALL (${pageOf(`NOT ${isFull}`)})`;
+      const { text, ...rest } = select(`(${page}) AS page`);
+      return { isPlannedAnew: true, ...rest, text: `WITH near AS (${pageOf(isNear)}) ${text}` };
+    }
+    if (has('rare')) return { isPlannedAnew: true, ...select(`${table} WHERE ${allOf(given)} AND ${start}`) };
+    return { isPipelined: true, ...select(rangesOf(table, given, direction)) };
   }
+}
+
+function conditionsOf(kind: Condition['kind'], byMember: Readonly<Record<string, string>>): Condition[] {
+  return Object.entries(byMember).map(([member, sql]) => ({ kind, member, sql }));
 }
 
 /** A condition of a statement, with the parameters of its values. */
 type GivenCondition = Condition & { readonly values: readonly string[] };
 
-const MAX_ROWS = MAX_ITEMS + 1;
-
-/** How the statements of a direction differ. An index on two or more columns before `id` has NULLS FIRST. */
-const ORDERS = {
-  ascending: { from: '>=', to: '<=', step: '+', order: 'ASC', nulls: 'NULLS FIRST' },
-  descending: { from: '<=', to: '>=', step: '-', order: 'DESC', nulls: 'NULLS LAST' },
-} as const;
-
-/**
- * Builds the statement of a page. Its parameters are the first id, the number of rows, and the values of each condition.
- */
-function pageStatement(
-  { table, columns, near }: Pick<ListedTable<never>, 'table' | 'columns' | 'near'>,
-  given: readonly GivenCondition[],
-  direction: Direction,
-): Omit<Statement, 'read'> {
-  const { from, order, step } = ORDERS[direction];
-  const end = `ORDER BY id ${order} LIMIT $2`;
-  const start = `id ${from} $1::bigint`;
-  const has = (wanted: Condition['kind']) => given.some(({ kind }) => kind === wanted);
-  if (has('ids')) {
-    const [ids, others] = [true, false].map((isOfIds) =>
-      allOf(given.filter(({ kind }) => (kind === 'ids') === isOfIds)),
-    );
-    const found = `(SELECT * FROM ${table} WHERE ${ids} AND ${start} OFFSET 0) AS found`;
-    return { isPipelined: true, text: `SELECT ${columns} FROM ${found} WHERE ${others} ${end}` };
-  }
-  if (has('match')) {
-    // OFFSET 0: the planner must not walk over all rows by id.
-    const pageOf = (rows: string) =>
-      `SELECT * FROM (SELECT * FROM ${table} WHERE ${allOf(given)} AND ${start} AND ${rows} OFFSET 0) AS found ${end}`;
-    if (!near)
-      return { isPlannedAnew: true, text: `SELECT ${columns} FROM (${pageOf('true')}) AS page ${end}` };
-    const isNear = near(`(SELECT id FROM ${table} WHERE ${start} ORDER BY id ${order} LIMIT 1)`, step);
-    const isFull = '(SELECT count(*) = $2 FROM near)';
-    const page = `SELECT * FROM near WHERE ${isFull} UNION ALL (${pageOf(`NOT ${isFull}`)})`;
-    return {
-      isPlannedAnew: true,
-      text: `WITH near AS (${pageOf(isNear)}) SELECT ${columns} FROM (${page}) AS page ${end}`,
-    };
-  }
-  if (has('rare'))
-    return {
-      isPlannedAnew: true,
-      text: `SELECT ${columns} FROM ${table} WHERE ${allOf(given)} AND ${start} ${end}`,
-    };
-  return { isPipelined: true, text: `SELECT ${columns} FROM ${rangesOf(table, given, direction)} ${end}` };
-}
-
 /** Builds the rows of a page: a range of the index on the columns and `id` for each combination of values. */
 function rangesOf(table: string, given: readonly GivenCondition[], direction: Direction): string {
   const { from, to, order, nulls } = ORDERS[direction];
-  const columns = [...given.map(({ column }) => column), 'id'];
+  const columns = [...given.map(({ sql }) => sql), 'id'];
   const orderBy = columns
     .map((column, at) => `${column} ${at === 0 && columns.length > 2 ? `${order} ${nulls}` : order}`)
     .join(', ');
@@ -230,7 +218,8 @@ function rangesOf(table: string, given: readonly GivenCondition[], direction: Di
   const parts = combinations.map((values) => {
     const start = `(${columns.join(', ')}) ${from} (${[...values, '$1'].join(', ')})`;
     const range = given.length === 0 ? start : `${start} AND ${columns[0]} ${to} ${values[0]}`;
-    const rows = `(SELECT * FROM ${table} WHERE ${range} ORDER BY ${orderBy} LIMIT ${MAX_ROWS}) AS rows`;
+    // The most rows that a page reads: the plan for all requests must expect no more.
+    const rows = `(SELECT * FROM ${table} WHERE ${range} ORDER BY ${orderBy} LIMIT ${MAX_ITEMS + 1}) AS rows`;
     if (given.length === 0) return rows;
     // Also the first: then each part is sorted by id, and PostgreSQL merges them as far as the page needs.
     const conditions = values.map((value, at) => `${columns[at]} = ${value}`).join(' AND ');
@@ -246,8 +235,8 @@ function allOf(given: readonly GivenCondition[]): string {
   return given.length === 0 ? 'true' : given.map(conditionOf).join(' AND ');
 }
 
-function conditionOf({ kind, column, values }: GivenCondition): string {
-  if (kind === 'match') return column.replaceAll('$value', () => values.join());
-  if (kind === 'ids') return `${column} = ANY(${values.join()}::bigint[])`;
-  return `${column} ${values.length > 1 ? `IN (${values.join(', ')})` : `= ${values.join()}`}`;
+function conditionOf({ kind, sql, values }: GivenCondition): string {
+  if (kind === 'search') return sql.replaceAll('$value', () => values.join());
+  if (kind === 'ids') return `${sql} = ANY(${values.join()}::bigint[])`;
+  return `${sql} ${values.length > 1 ? `IN (${values.join(', ')})` : `= ${values.join()}`}`;
 }

@@ -108,13 +108,15 @@ export function pageRequestOf(name: string, query: PageQuery): PageRequest {
   const direction = query instanceof SortedPageQuery && query.sort === '-id' ? 'descending' : 'ascending';
   const list = `${name}?${filtersOf(query, direction)}`;
   const after = cursor === undefined ? undefined : decodeCursor(list, cursor);
+  const [start, step] = direction === 'ascending' ? [MIN_INT64, 1n] : [MAX_INT64, -1n];
   return {
     list,
     key: `${after} ${limit} ${list}`,
     limit,
     count: limit + 1,
     direction,
-    first: firstId(after === undefined ? after : parseInt64(after), direction),
+    // No list returns the cursor of the last possible id. After it, the first one follows.
+    first: after === undefined ? start : BigInt.asIntN(64, BigInt(after) + step),
     after,
   };
 }
@@ -137,14 +139,6 @@ function decodeCursor(list: string, cursor: string): string {
   if (parseInt64(after) === undefined || encodeCursor(list, after) !== cursor)
     throw commonErrors.invalid_cursor();
   return after;
-}
-
-function firstId(after: bigint | undefined, direction: Direction): bigint {
-  const [first, last, step] =
-    direction === 'ascending' ? [MIN_INT64, MAX_INT64, 1n] : [MAX_INT64, MIN_INT64, -1n];
-  if (after === undefined) return first;
-  // No list returns the cursor of its last possible id.
-  return after === last ? last : after + step;
 }
 
 /** Writes the filters of a query, and an order that is not the default, as in a URL. */
