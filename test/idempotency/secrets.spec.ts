@@ -14,16 +14,12 @@ const REQUESTS: readonly (readonly [id: string, path: string, body: object, othe
 describe('an Idempotency-Key of a request whose response has a secret', () => {
   let app: TestApp;
   let fill: (path: string) => string;
-  /** Returns another spelling of the path. */
-  let respell: (path: string) => string;
   beforeAll(async () => {
     app = await startApp();
     await app.post('/v1/accounts', { name: 'acme' });
     const key = (await app.post('/v1/accounts/acme/keys', {})).json.id;
     const webhook = (await app.post('/v1/webhooks', { url: 'https://shop.example/webhooks' })).json.id;
     fill = (path) => `/v1${path.replace('KEY', key).replace('WEBHOOK', webhook)}`;
-    respell = (path) =>
-      fill(path).replace('acme', '%61cme').replace(key, key.toUpperCase()).replace('/web', '/%77eb');
   });
   afterAll(() => app.close());
 
@@ -43,7 +39,8 @@ describe('an Idempotency-Key of a request whose response has a secret', () => {
       const location = `/v1/${id.endsWith('Key') ? 'keys' : 'webhooks'}/${first.json.id}`;
       for (const [target, key] of [
         [fill(path), app.key],
-        [respell(path), app.key],
+        // Another spelling of the path.
+        [fill(path).replace('acme', '%61cme').replace('/web', '/%77eb'), app.key],
         [fill(path), colleague],
       ] as const) {
         const again = await app.post(target, body, { headers, key });

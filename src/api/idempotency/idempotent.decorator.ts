@@ -115,16 +115,11 @@ function parseKey(header: string): string {
   return header.startsWith('"') ? header.slice(1, -1).replaceAll(/\\(["\\])/g, '$1') : header;
 }
 
-const UUID = /[0-9A-F]{8}-(?:[0-9A-F]{4}-){3}[0-9A-F]{12}/gi;
-
-/**
- * Hashes what the key belongs to. The path is the route and its parameters, so that every spelling of a URL names the
- * same request, also in a name (Unicode) and a UUID. Unambiguous, because only the last part could contain a line break.
- */
+/** Hashes what the key belongs to. Unambiguous, because only the last part could contain a line break. */
 function idOf({ principal, method, routeOptions, params }: FastifyRequest, key: string): Buffer {
   if (!principal) throw new Error('an idempotent operation must require a key: the account is unknown');
-  const given = JSON.stringify(params).normalize();
-  const path = `${routeOptions.url} ${given.replaceAll(UUID, (id) => id.toLowerCase())}`;
+  // Every spelling of a URL has the same route and parameters.
+  const path = `${routeOptions.url} ${JSON.stringify(params)}`;
   return hash('sha256', [principal.accountId, method, path, key].join('\n'), 'buffer');
 }
 
