@@ -15,20 +15,10 @@ const { paths } = JSON.parse(readCommittedDocument()) as {
 const LISTS = Object.entries(paths)
   .filter(([, { get }]) => get?.parameters?.some(({ name }) => name === 'cursor'))
   .map(([path]) => `/v1${path.replace('{account}', 'acme')}?`);
-/** Lists with filters and in another order. */
-const FILTERED = [
-  '/v1/pets?status=available&',
-  '/v1/pets?sort=-id&',
-  '/v1/store/orders?account=*&',
-  '/v1/webhooks?account=*&',
-  '/v1/events?type=pet.created&',
-  '/v1/pets?q=rexa&',
-];
-
 const STRICT = { prefer: 'handling=strict' };
 const APPLIED = 'handling=strict';
 const FEW = ': known are name, categoryId, status';
-const NO_INT64 = 'from -9223372036854775808 to 9223372036854775807.';
+const INT64 = 'from -9223372036854775808 to 9223372036854775807';
 
 /** For all tests; test/support/app closes it. */
 let app: TestApp;
@@ -41,7 +31,8 @@ describe('the parameters of each list', () => {
   beforeAll(async () => {
     key = await app.unlimitedKey();
     await app.post('/v1/accounts', { name: 'acme' }, { key });
-    for (let categoryId = 1; categoryId < 4; categoryId += 1) {
+    // A page of one then has a next one.
+    for (let categoryId = 1; categoryId < 3; categoryId += 1) {
       const { id: petId } = (await app.post('/v1/pets', aNewPet({ name: 'Rexa', categoryId }), { key })).json;
       await app.post('/v1/store/orders', { petId }, { key });
       await app.post('/v1/pets', aNewPet({ name: 'Rexa', categoryId }), { key });
@@ -54,20 +45,6 @@ describe('the parameters of each list', () => {
     const { next = '' } = linksOf(await get(`${list}limit=1`));
     return new URL(next, app.url).searchParams.get('cursor')!;
   };
-
-  it('are 400 invalid_cursor with a cursor of another list, filter or order, and 200 with their own', async () => {
-    expect(LISTS).toHaveLength(8);
-    // All pairs of one path, and each with some of the next path.
-    const lists = [...LISTS, ...FILTERED].sort();
-    for (const [at, from] of lists.entries()) {
-      const cursor = await cursorOf(from);
-      for (const to of [...lists, ...lists].slice(at, at + 4)) {
-        const response = await get(`${to}limit=7&cursor=${cursor}`);
-        const code = response.status === 200 ? undefined : response.json.code;
-        expect([from, to, code]).toEqual([from, to, from === to ? undefined : 'invalid_cursor']);
-      }
-    }
-  });
 
   /** Returns the cursor of the next page with another place, as no list returns it. */
   const forge = async (list: string, place: string) => {
@@ -183,33 +160,27 @@ describe('Prefer: handling=strict', () => {
     expect((await app.get(path.replaceAll(/(?<=[?&])/g, 'x'))).status).toBe(200);
   });
 
-  it.each<[string, string | RegExp]>([
-    ['/v1/pets?sort=id&sort=id', 'sort must be given only once.'],
-    ['/v1/pets?cursor=a&limit=0&cursor=b', /limit must be .*; cursor must be given only once/],
-    ['/v1/pets?q=a&q=b', 'q must be given only once.'],
-    ['/v1/baskets?open=true&open=false', 'open must be given only once.'],
+  it.each([
+    [
+      '/v1/pets?cursor=a&limit=0&cursor=b',
+      'limit must be a whole number from 1 to 100; cursor must be given once.',
+    ],
+    ['/v1/pets?q=a&q=b', 'q must be a string of 1 to 100 characters'],
     ['/v1/pets?id=1&id=x', 'id must be 1 to 100 integers'],
-    ['/v1/pets?status=sold&status=x', 'status must be one or more of'],
-    ['/v1/pets?id=1,2', 'id must be 1 to 100 integers: repeat it, as id=1&id=2.'],
-    ['/v1/pets?id=9223372036854775808', `id must be 1 to 100 integers ${NO_INT64}`],
-    ['/v1/pets?status=sold,pending', 'each once: repeat it, as status=available&status=pending.'],
-    ...['', 'Sold', 'sold&status=', 'sold&status=sold'].map((value): [string, string] => [
-      `/v1/pets?status=${value}`,
-      'status must be one or more of',
-    ]),
-    ...['', 'Placed', 'placed&status=', 'placed&status=placed'].map((value): [string, string] => [
-      `/v1/store/orders?status=${value}`,
-      'status must be one or more of',
-    ]),
+    ['/v1/pets?id=1,2', 'each in a parameter of its own.'],
+    ['/v1/pets?id=9223372036854775808', `id must be 1 to 100 integers ${INT64}`],
+    ['/v1/pets?categoryId=9223372036854775808', `categoryId must be an integer ${INT64}.`],
     ['/v1/store/inventory?categoryId=a', 'categoryId must be 1 to 100 integers'],
     ['/v1/events?type=pet', 'type must be one or more of'],
-    ['/v1/pets?categoryId=x', 'categoryId must be an integer.'],
-    ['/v1/pets?categoryId=9223372036854775808', `categoryId must be an integer ${NO_INT64}`],
+    ...['', 'Sold', 'sold&status=', 'sold&status=sold', 'sold,pending'].map((value) => [
+      `/v1/pets?status=${value}`,
+      'status must be one or more of available, pending, sold, each once.',
+    ]),
   ])('with and without it, %s says the right form: %s', async (path, message) => {
     for (const headers of [{}, STRICT]) {
       const response = await app.get(path, { headers });
       expectError(response, 400, 'validation_failed');
-      expect(response.json.message).toMatch(message);
+      expect(response.json.message).toContain(message);
     }
   });
 

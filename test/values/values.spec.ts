@@ -1,9 +1,7 @@
 import * as fc from 'fast-check';
-import { FIRST_TIME } from '../../src/api/fields/fields';
 import { settle } from '../events/support/feed';
 import { BasketsModule } from '../modules/support/baskets.module';
 import { startApp, type TestApp } from '../support/app';
-import { expectError } from '../support/expect-error';
 import { moveSequence } from '../support/factories';
 import { linksOf } from '../support/links';
 
@@ -108,130 +106,77 @@ describe('an int64', () => {
   });
 });
 
-const LAST_TIME = Date.parse('9999-12-31T23:59:59.999Z');
-const MINUTE_MS = 60_000;
-const MAX_OFFSET = 23 * 60 + 59;
-
-/** The parts of a time as text. */
-type Parts = Readonly<
-  Record<'date' | 'separator' | 'hour' | 'minute' | 'second' | 'fraction' | 'offset', string>
->;
-
-const textOf = ({ date, separator, hour, minute, second, fraction, offset }: Parts) =>
-  `${date}${separator}${hour}:${minute}:${second}${fraction}${offset}`;
-const two = (value: number) => String(value).padStart(2, '0');
-
-/** A time with any offset and any number of digits, with its text in UTC to the millisecond. */
-const TIME = fc
-  .record({
-    // In each offset the year has four digits.
-    time: fc.integer({ min: FIRST_TIME + 86_400_000, max: LAST_TIME - 86_400_000 }),
-    minutes: fc.oneof(fc.constant('Z'), fc.constant('z'), fc.integer({ min: -MAX_OFFSET, max: MAX_OFFSET })),
-    digits: fc.integer({ min: 0, max: 12 }),
-    beyond: fc.constantFrom('000000000', '999999999'),
-    separator: fc.constantFrom('T', 't', ' '),
-  })
-  .map(({ time, minutes, digits, beyond, separator }) => {
-    const offset = typeof minutes === 'string' ? 0 : minutes;
-    const local = new Date(time + offset * MINUTE_MS).toISOString();
-    const fraction = `${local.slice(20, 23)}${beyond}`.slice(0, digits);
-    const [, hour = '', minute = '', second = ''] = /T(..):(..):(..)/.exec(local)!;
-    const sign = offset < 0 ? '-' : '+';
-    const zone = `${sign}${two(Math.floor(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`;
-    const parts: Parts = {
-      date: local.slice(0, 10),
-      separator,
-      hour,
-      minute,
-      second,
-      fraction: fraction && `.${fraction}`,
-      offset: typeof minutes === 'string' ? minutes : zone,
-    };
-    const ms = Number(fraction.slice(0, 3).padEnd(3, '0'));
-    return { parts, printed: new Date(time - (((time % 1_000) + 1_000) % 1_000) + ms).toISOString() };
-  });
-
-/** Parts that no time has. */
-const WRONG = (
-  [
-    [
-      'date',
-      ['2026-13-01', '2026-00-01', '2026-11-00', '2026-04-31', '2027-02-29', '0000-01-01', '26-11-21'],
-    ],
-    ['separator', ['', '_', 'TT']],
-    ['hour', ['24', '5', '-1']],
-    ['minute', ['60', '5', '']],
-    ['second', ['61', '5', '']],
-    ['fraction', ['.', ',5', `.${'0'.repeat(39)}`]],
-    ['offset', ['', '+24:00', '+02:60', '+0200', '+02', 'UTC', 'ZZ']],
-  ] as const
-).flatMap(([part, values]) => values.map((value): Partial<Parts> => ({ [part]: value })));
-
 describe('a time of a request', () => {
   let id: string;
   beforeAll(async () => {
     ({ id } = await app.createKey());
   });
 
-  const PATH = '/v1/baskets?opensAt=';
-  const get = (text: string) => app.get(`${PATH}${encodeURIComponent(text)}`, { key });
-  const setExpiry = (expiresAt: string) => app.send('PATCH', `/v1/keys/${id}`, { key, body: { expiresAt } });
-
-  it('may have every form of RFC 3339, with any offset and fraction, in a query and a body', async () => {
-    const property = fc.asyncProperty(TIME, async ({ parts, printed }) => {
-      const text = textOf(parts);
-      expect([text, (await get(text)).json.opensAt]).toEqual([text, printed]);
-      // A key expires in the future only.
-      const isLater = Date.parse(printed) > app.clock.now();
-      const { json } = await setExpiry(text);
-      expect([text, json.expiresAt ?? json.code]).toEqual([text, isLater ? printed : 'validation_failed']);
-    });
-    await fc.assert(property, { numRuns: 30 });
-  });
+  /** Sends a time in a query and in a body. */
+  const send = async (time: string) => [
+    await app.get(`/v1/baskets?opensAt=${encodeURIComponent(time)}`, { key }),
+    await app.send('PATCH', `/v1/keys/${id}`, { key, body: { expiresAt: time } }),
+  ];
 
   it.each([
-    ['2026-11-25T17:00:00.9999999999999999999999+05:45', '2026-11-25T11:15:00.999Z'],
+    ['2031-11-25T17:00:00Z', '2031-11-25T17:00:00.000Z'],
+    ['2031-11-25t17:00:00.1z', '2031-11-25T17:00:00.100Z'],
+    ['2031-11-25 17:00:00.123456789-00:00', '2031-11-25T17:00:00.123Z'],
+    ['2031-11-25T17:00:00.9999999999999999999999+05:45', '2031-11-25T11:15:00.999Z'],
     // Date.parse of V8 reads it as 10 ms.
-    ['2026-11-21T12:00:00.0010000000Z', '2026-11-21T12:00:00.001Z'],
-    ['2026-11-20T23:50:00-12:30', '2026-11-21T12:20:00.000Z'],
-    ['2026-11-25 17:00:00.123456789-00:00', '2026-11-25T17:00:00.123Z'],
-    ['1990-12-31T23:59:60Z', '1991-01-01T00:00:00.000Z'],
-    ['1990-12-31T15:59:60.25-08:00', '1991-01-01T00:00:00.250Z'],
-    ['0001-01-01T00:00:00Z', '0001-01-01T00:00:00.000Z'],
+    ['2031-11-21T12:00:00.0010000000Z', '2031-11-21T12:00:00.001Z'],
+    ['2031-11-20T23:50:00-12:30', '2031-11-21T12:20:00.000Z'],
+    ['2032-02-29T00:00:00+23:59', '2032-02-28T00:01:00.000Z'],
+    ['2031-12-31T15:59:60.25-08:00', '2032-01-01T00:00:00.250Z'],
     ['9999-12-31T23:59:59.999+00:00', '9999-12-31T23:59:59.999Z'],
-  ])('%s is %s', async (text, printed) => {
-    expect((await get(text)).json.opensAt).toBe(printed);
+  ])('%s is %s', async (time, printed) => {
+    const [query, body] = await send(time);
+    expect([query!.json.opensAt, body!.json.expiresAt]).toEqual([printed, printed]);
   });
 
-  it('is 400 validation_failed in any other form', async () => {
-    const property = fc.asyncProperty(TIME, fc.constantFrom(...WRONG), async ({ parts }, wrong) => {
-      const text = textOf({ ...parts, ...wrong });
-      for (const response of [await get(text), await setExpiry(text)])
-        expect({ text, json: response.json }).toMatchObject({ text, json: { code: 'validation_failed' } });
-    });
-    await fc.assert(property, { numRuns: 30 });
+  it('may be the first one that PostgreSQL has', async () => {
+    const [query] = await send('0001-01-01T00:00:00Z');
+    expect(query!.json.opensAt).toBe('0001-01-01T00:00:00.000Z');
   });
 
   it.each([
     '',
     'yesterday',
-    '2026-11-21',
-    '2026-11-21T12:00Z',
-    '+02026-11-21T12:00:00.00',
-    '2026-11-30T23:58:60Z',
+    '2031-11-21',
+    '2031-11-21T12:00Z',
+    '+02031-11-21T12:00:00.00',
+    ...['2031-13-01', '2031-00-01', '2031-11-00', '2031-04-31', '2031-02-29', '0000-01-01', '31-11-21'].map(
+      (date) => `${date}T12:00:00Z`,
+    ),
+    ...[
+      '12:00:00',
+      '_12:00:00',
+      'TT12:00:00',
+      'T24:00:00',
+      'T5:00:00',
+      'T12:60:00',
+      'T12:5:00',
+      'T12:00:61',
+    ].map((clock) => `2031-11-21${clock}Z`),
+    ...[
+      '.Z',
+      ',5Z',
+      `.${'0'.repeat(39)}Z`,
+      '',
+      '+24:00',
+      '+02:60',
+      '+0200',
+      '+02',
+      'UTC',
+      'ZZ',
+      ' 02:00',
+    ].map((end) => `2031-11-21T12:00:00${end}`),
     '9999-12-31T23:59:59-01:00',
+    '9999-12-31T23:59:60Z',
     '0001-01-01T00:00:00+00:01',
-    '2026-11-21T23:59:60Z',
-  ])('400 validation_failed for "%s"', async (text) => {
-    for (const response of [await get(text), await setExpiry(text)])
-      expectError(response, 400, 'validation_failed');
-  });
-
-  it('400 for a + that is not %2B, and for a repeated parameter', async () => {
-    const time = '2026-11-21T12:00:00+02:00';
-    const { json } = await app.get(`${PATH}${time}`, { key });
-    expect(json.message).toBe('opensAt must be a time such as 2026-11-21T12:00:00Z (RFC 3339).');
-    const twice = `${PATH}${encodeURIComponent(time)}&opensAt=${encodeURIComponent(time)}`;
-    expectError(await app.get(twice, { key }), 400, 'validation_failed');
+  ])('"%s" is 400 validation_failed', async (time) => {
+    const message = expect.stringContaining('must be a time such as 2026-11-21T12:00:00Z (RFC 3339)');
+    for (const response of await send(time))
+      expect(response).toMatchObject({ status: 400, json: { code: 'validation_failed', message } });
   });
 });

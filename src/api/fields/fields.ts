@@ -1,6 +1,4 @@
-import { applyDecorators, type Type } from '@nestjs/common';
-import { Type as ClassOf } from 'class-transformer';
-import { ValidateNested } from 'class-validator';
+import type { Type } from '@nestjs/common';
 import { type ApiPropertyOptions, getSchemaPath } from '@nestjs/swagger';
 import { declareField, type FieldFacts, isObject } from './validation.pipe';
 import { int64Schema, isInt64, MAX_INT64, MIN_INT64, parseInt64 } from './int64';
@@ -45,9 +43,9 @@ export function Text({ max, min = 1, isWord, ...facts }: TextFacts): PropertyDec
 const TIME_LENGTH = 24;
 /** PostgreSQL has no year 0. */
 export const FIRST_TIME = Date.parse('0001-01-01T00:00:00.000Z');
-/** A time of RFC 3339, 5.6, at most 64 characters long: its date, the rest up to the seconds, and what follows. */
+/** A time of RFC 3339, 5.6, at most 64 characters long: its date, hour and minute, second, milliseconds, and offset. */
 const RFC_3339 =
-  /^(\d{4}-\d\d-\d\d)[t ]((?:[01]\d|2[0-3]):[0-5]\d:)([0-5]\d|60)((?:\.\d{1,38})?(?:z|[+-](?:[01]\d|2[0-3]):[0-5]\d))$/i;
+  /^(\d{4}-\d\d-\d\d)[t ]((?:[01]\d|2[0-3]):[0-5]\d):([0-5]\d|60)(?:(\.\d{1,3})\d{0,35})?(z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
 /**
  * Declares a time (RFC 3339). A request may have any offset and any fraction of a second. The value is a text as
@@ -68,16 +66,12 @@ export const Instant = (facts: FieldFacts<string>): PropertyDecorator => Timesta
 
 /** Prints a time in UTC to the millisecond. A leap second becomes the next second, as in POSIX. */
 function printedTime(text: unknown): unknown {
-  const [match, day = '', clock = '', second, rest = ''] =
+  const [, day, clock, second, fraction = '', offset = ''] =
     (typeof text === 'string' && RFC_3339.exec(text)) || [];
-  if (match === undefined || !isCalendarDate(day)) return text;
+  if (!isCalendarDate(day)) return text;
   const isLeap = second === '60';
-  // V8 reads .0010000000 as 10 ms.
-  const zone = rest.replace(/(?<=\.\d{3})\d+/, '');
-  const time = Date.parse(`${day}T${clock}${isLeap ? '59' : second}${zone}`.toUpperCase());
-  const printed = new Date(isLeap ? time + 1_000 : time).toISOString();
-  // Leap seconds end a month.
-  return isLeap && !/-01T00:00:00\.\d+Z$/.test(printed) ? text : printed;
+  const time = Date.parse(`${day}T${clock}:${isLeap ? '59' : second}${fraction}${offset}`.toUpperCase());
+  return new Date(isLeap ? time + 1_000 : time).toISOString();
 }
 
 /** Length of `2026-11-21`. */
@@ -135,18 +129,21 @@ interface SomeFacts extends FieldFacts {
   readonly isShownAsOne?: true;
 }
 
-/** Declares a list of different values of `choice`: in a query a repeated parameter, in the order of the choice. */
+/**
+ * Declares a list of different values of `choice`: in a query a repeated parameter. It has the order of the choice, as the
+ * filters in a cursor.
+ */
 export function SomeOf(choice: Choice, { min = 1, isShownAsOne, ...facts }: SomeFacts): PropertyDecorator {
   const { name, values, isOpen } = choice;
-  const placeOf = (value: unknown) => values.findIndex((each) => each === value);
   const items = isOpen ? { $ref: getSchemaPath(name) } : { type: 'string', enum: [...values] };
   const maxItems = isOpen ? 100 : values.length;
+  const placeOf = (value: unknown) => values.findIndex((each) => each === value);
   const isNew = (each: unknown, at: number, all: unknown[]) => placeOf(each) >= 0 && all.indexOf(each) === at;
   return declareField(facts, {
     schema: isShownAsOne
       ? schemaOf(choice)
       : { type: 'array', items, minItems: min, maxItems, uniqueItems: true },
-    rule: (given, of) => `one or more of ${values.join(', ')}, each once${repeatHint(given, of, values)}`,
+    rule: `one or more of ${values.join(', ')}, each once`,
     isValid: (given) => Array.isArray(given) && given.length >= min && given.every(isNew),
     fromText: (texts) => [texts].flat().toSorted((one, other) => placeOf(one) - placeOf(other)),
   });
@@ -165,7 +162,7 @@ export function Flag(facts: FieldFacts<boolean>): PropertyDecorator {
 type NumberFacts = FieldFacts<number> & Readonly<Record<'min' | 'max', number>>;
 
 const MAX_INT32 = 2 ** 31 - 1;
-const PLAIN_DECIMAL = /^-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,15})?$/;
+const DECIMAL_TEXT = /^-?(?:0|[1-9][0-9]{0,15})(?:\.[0-9]{1,15})?$/;
 
 /** Declares an integer that a number holds exactly. In a query it is a plain decimal: not `1e1`, not `01`. */
 export function Integer({ min, max, ...facts }: NumberFacts): PropertyDecorator {
@@ -184,7 +181,7 @@ export function Decimal({ min, max, ...facts }: NumberFacts): PropertyDecorator 
     schema: { type: 'number', format: 'double', minimum: min, maximum: max },
     rule: `a number from ${min} to ${max}`,
     isValid: (value) => typeof value === 'number' && value >= min && value <= max,
-    fromText: (text) => (typeof text === 'string' && PLAIN_DECIMAL.test(text) ? Number(text) : text),
+    fromText: (text) => (typeof text === 'string' && DECIMAL_TEXT.test(text) ? Number(text) : text),
     fromJson: toNumber,
   });
 }
@@ -196,16 +193,14 @@ function toNumber(value: unknown): unknown {
 type Int64Facts = FieldFacts<number | bigint> & Partial<Readonly<Record<'min' | 'max', number | bigint>>>;
 
 /**
- * Declares an int64: an exact bigint in the handler, and exact digits in JSON. In a query it is a plain decimal. An example, `min` or `max` is a bigint if a number cannot hold it.
+ * Declares an int64: an exact bigint in the handler, and exact digits in JSON. In a query it is a plain decimal. An example,
+ * `min` or `max` is a bigint if a number cannot hold it.
  */
-export function Int64({ min, max, ...facts }: Int64Facts): PropertyDecorator {
+export function Int64({ min = MIN_INT64, max = MAX_INT64, ...facts }: Int64Facts): PropertyDecorator {
   return declareField(facts, {
     schema: int64Schema(min, max),
-    rule: (value) =>
-      min === undefined && max === undefined && !isBeyondInt64(value)
-        ? 'an integer'
-        : `an integer from ${min ?? MIN_INT64} to ${max ?? MAX_INT64}`,
-    isValid: (value) => isInt64(value) && value >= (min ?? value) && value <= (max ?? value),
+    rule: `an integer from ${min} to ${max}`,
+    isValid: (value) => isInt64(value) && value >= min && value <= max,
     fromText: int64FromText,
     fromJson: int64FromJson,
   });
@@ -215,31 +210,15 @@ interface ListFacts<Item> extends FieldFacts<readonly Item[]> {
   readonly max: number;
 }
 
-/** Declares a list of at least one int64, as exact bigints. In a query it is a repeated parameter: `id=7&id=9`. */
+/** Declares a list of at least one int64 in a query, as exact bigints: a repeated parameter, `id=7&id=9`. */
 export function Int64List({ max, ...facts }: ListFacts<number | bigint>): PropertyDecorator {
   return declareField(facts, {
     schema: { type: 'array', items: int64Schema(), minItems: 1, maxItems: max },
-    rule: (given, name) => {
-      const bounds = [given].flat().some(isBeyondInt64) ? ` from ${MIN_INT64} to ${MAX_INT64}` : '';
-      return `1 to ${max} integers${bounds}${repeatHint(given, name, [1, 2])}`;
-    },
+    rule: `1 to ${max} integers from ${MIN_INT64} to ${MAX_INT64}, each in a parameter of its own`,
     isValid: (value) =>
       Array.isArray(value) && value.length > 0 && value.length <= max && value.every(isInt64),
     fromText: (texts) => [texts].flat().map(int64FromText),
-    fromJson: (value) => (Array.isArray(value) ? value.map(int64FromJson) : value),
   });
-}
-
-/** Shows the right form of a query's list to a client that has sent its values in one text. */
-function repeatHint(given: unknown, name: string, [one, other = one]: readonly (string | number)[]): string {
-  const texts = [given].flat().filter((each) => typeof each === 'string');
-  const isOneText = Array.isArray(given) && /[\s,;|]/.test(texts.join(''));
-  return isOneText ? `: repeat it, as ${name}=${one}&${name}=${other}` : '';
-}
-
-/** True for a number that is too large for an int64, also as a text. */
-function isBeyondInt64(value: unknown): boolean {
-  return /^(number|string)$/.test(typeof value) && Math.abs(Number(value)) >= 2 ** 63;
 }
 
 function int64FromText(text: unknown): unknown {
@@ -253,17 +232,12 @@ function int64FromJson(value: unknown): unknown {
 
 /** Declares an object of another DTO class. @nestjs/swagger recognises a function by its name, `type`. */
 export function Nested(type: () => Type, facts: FieldFacts<object>): PropertyDecorator {
-  return applyDecorators(
-    ClassOf(type),
-    ValidateNested(),
-    // `@ValidateNested()` accepts an array and validates its items.
-    declareField(facts, {
-      schema: { type: () => type() },
-      rule: 'a JSON object',
-      isValid: isObject,
-      classOf: type,
-    }),
-  );
+  return declareField(facts, {
+    schema: { type: () => type() },
+    rule: 'a JSON object',
+    isValid: isObject,
+    classOf: type,
+  });
 }
 
 /** Declares a list of objects of another DTO class. @param facts `min` is 0 by default */
@@ -271,15 +245,11 @@ export function ListOf(
   type: () => Type,
   { min = 0, max, ...facts }: ListFacts<object> & { readonly min?: number },
 ): PropertyDecorator {
-  return applyDecorators(
-    ClassOf(type),
-    ValidateNested({ each: true }),
-    declareField(facts, {
-      schema: { type: () => type(), isArray: true, ...(min > 0 && { minItems: min }), maxItems: max },
-      rule: `a list of ${min > 0 ? `${min} to` : 'at most'} ${max} JSON objects`,
-      isValid: (value) =>
-        Array.isArray(value) && value.length >= min && value.length <= max && value.every(isObject),
-      classOf: type,
-    }),
-  );
+  return declareField(facts, {
+    schema: { type: () => type(), isArray: true, ...(min > 0 && { minItems: min }), maxItems: max },
+    rule: `a list of ${min > 0 ? `${min} to` : 'at most'} ${max} JSON objects`,
+    isValid: (value) =>
+      Array.isArray(value) && value.length >= min && value.length <= max && value.every(isObject),
+    classOf: type,
+  });
 }

@@ -9,8 +9,8 @@ import {
   ValidationPipe,
 } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
-import { Transform } from 'class-transformer';
-import { getMetadataStorage, ValidateBy, ValidateIf, ValidationTypes } from 'class-validator';
+import { Transform, Type as ClassOf } from 'class-transformer';
+import { getMetadataStorage, ValidateBy, ValidateIf, ValidateNested, ValidationTypes } from 'class-validator';
 import { validationFailed } from '../errors/common.errors';
 
 /** The group of class-transformer for queries and paths, whose values are texts. */
@@ -34,8 +34,8 @@ export interface FieldFacts<Value = unknown> {
 interface Rule {
   readonly schema: ApiPropertyOptions;
   readonly isValid: (value: unknown) => boolean;
-  /** Completes `name must be …`, also for the value that it rejects. */
-  readonly rule: string | ((value: unknown, name: string) => string);
+  /** Completes `name must be …`. */
+  readonly rule: string;
   /** Converts the text of a query or path; texts, if it is given several times. */
   readonly fromText?: (text: unknown) => unknown;
   readonly fromJson?: (value: unknown) => unknown;
@@ -57,8 +57,7 @@ interface ClassFacts {
   readonly bodyExample?: object;
   readonly isOptional?: true;
   readonly needsMember?: true;
-  /** The fields of a class with `@QuickDto()`. */
-  readonly quickFields?: Fields;
+  readonly isQuick?: true;
 }
 
 /** The metadata of a prototype: the fields of its class and of its base classes. */
@@ -68,7 +67,7 @@ const CLASS_FACTS = Symbol('class facts');
 /** Declares a field once: its validation, its schema in the document, and so the output of the serializer. */
 export function declareField(facts: FieldFacts, value: Rule): PropertyDecorator {
   const { optional, nullable, description, example, default: preset } = facts;
-  const { schema, isValid, rule, fromText, fromJson } = value;
+  const { schema, isValid, rule, fromText, fromJson, classOf } = value;
   const isLeftOut = (given: unknown): boolean =>
     (given === undefined && optional === true) || (given === null && nullable === true);
   const document = optional ? ApiPropertyOptional : ApiProperty;
@@ -83,6 +82,7 @@ export function declareField(facts: FieldFacts, value: Rule): PropertyDecorator 
     ValidateIf((_, given) => !isLeftOut(given)),
     ...(fromText ? [Transform((given) => fromText(given.value), { groups: [FROM_TEXT], ...TO_CLASS })] : []),
     ...(fromJson ? [Transform((given) => fromJson(given.value), TO_CLASS)] : []),
+    ...(classOf ? [ClassOf(classOf), ValidateNested()] : []),
     ValidateBy({
       name: 'isField',
       validator: {
@@ -93,9 +93,8 @@ export function declareField(facts: FieldFacts, value: Rule): PropertyDecorator 
   );
 }
 
-function mistakeIn(name: string, rule: Rule['rule'], value: unknown): string {
-  if (value === undefined) return `${name} is missing`;
-  return `${name} must be ${typeof rule === 'string' ? rule : rule(value, name)}`;
+function mistakeIn(name: string, rule: string, value: unknown): string {
+  return value === undefined ? `${name} is missing` : `${name} must be ${rule}`;
 }
 
 /** Returns the fields of a prototype, including inherited ones. */
@@ -116,7 +115,6 @@ export function declareFilters(query: Type<object>, rows: Type<object>, members:
     const description = `Only items with this \`${member}\`. ${field.facts.description}`;
     declareField({ description, optional: true }, field)(query.prototype, member);
   }
-  QuickDto()(query);
 }
 
 export function isObject(value: unknown): value is Members {
@@ -152,20 +150,10 @@ export const OptionalBody = (): ClassDecorator => addClassFacts({ isOptional: tr
 export const AtLeastOne = (): ClassDecorator => addClassFacts({ needsMember: true });
 
 /**
- * Declares that each member of a class has a field decorator and no other decorator of class-validator or
- * class-transformer. Its values then need neither library. The class of a list has this mark, too.
+ * Declares that each member of a class, and of the classes of its lists, has a field decorator and no other decorator of
+ * class-validator or class-transformer. Its values then need neither library. No subclass inherits it.
  */
-export function QuickDto(): ClassDecorator {
-  return (type) => {
-    const fields = fieldsOf(type.prototype);
-    const lists = [...fields.values()].filter(({ schema, classOf }) => schema.isArray && classOf);
-    // `@ValidateNested()` is a second validator of a list of objects.
-    const hasOthers = validatedFields(type).length !== fields.size + lists.length;
-    const others = lists.filter(({ classOf }) => classOf && !classFactsOf(classOf()).quickFields);
-    if (hasOthers || others.length > 0) throw new Error(`${type.name} has other validators, too.`);
-    addClassFacts({ quickFields: fields })(type);
-  };
-}
+export const QuickDto = (): ClassDecorator => addClassFacts({ isQuick: true });
 
 /** Lists the field of each validator. `@IsOptional()` and `@ValidateIf()` only switch the others on and off. */
 export function validatedFields(type: Parameters<ClassDecorator>[0]): string[] {
@@ -201,11 +189,11 @@ export class ApiValidationPipe extends ValidationPipe {
     const { metatype: type } = input;
     // A parameter of the type bigint has its own pipe, for example from `@PathId()`.
     if (!type || Object.is(type, BigInt) || !this.toValidate(input)) return value;
-    const { isOptional, needsMember, quickFields } = classFactsOf(type);
+    const { isOptional, needsMember, isQuick } = classFactsOf(type);
     if (value === undefined && isOptional) value = {};
     if (!isObject(value)) throw validationFailed([`The ${input.type} must be a JSON object`]);
     const mistakes: string[] = [];
-    const dto = quickFields ? quickDto(type, value, input, mistakes) : await this.read(value, input, type);
+    const dto = isQuick ? quickDto(type, value, input, mistakes) : await this.read(value, input, type);
     if (mistakes.length > 0) throw validationFailed(mistakes);
     if (!needsMember || Object.values(dto).some((each) => each !== undefined)) return dto;
     const fields = [...new Set(validatedFields(type))];
@@ -219,7 +207,7 @@ export class ApiValidationPipe extends ValidationPipe {
         ? super.transform(value, input)
         : this.ofTexts.transform(value, input));
     } catch (error) {
-      if (Array.isArray(error)) throw validationFailed([...mistakesIn(error, input, type)]);
+      if (Array.isArray(error)) throw validationFailed(this.flattenValidationErrors(error));
       if (error instanceof HttpException) throw error;
       this.logger.warn(
         `A function of a decorator of ${type.name} fails on the ${input.type}: ${String(error)}`,
@@ -229,68 +217,30 @@ export class ApiValidationPipe extends ValidationPipe {
   }
 }
 
-/** Creates the DTO of a marked class, and adds its mistakes. Items of a list that is too long are not read. */
+/**
+ * Creates the DTO of a class with `@QuickDto()`, and adds its mistakes. Items of a list that is too long are not read.
+ *
+ * @param path leads to the value, and ends with a point
+ */
 function quickDto(
   type: Type<object>,
   value: Members,
   input: ArgumentMetadata,
   mistakes: string[],
-  path: readonly string[] = [],
+  path = '',
 ): object {
   const dto: Record<string, unknown> = Object.assign(new type());
-  const report = (place: readonly string[], rule: Rule['rule'], given: unknown): unknown =>
-    mistakes.push(repetitionIn(type, input, place, given) ?? mistakeIn(place.join('.'), rule, given));
-  for (const [name, { isValid, rule, schema, classOf, fromText, fromJson }] of classFactsOf(type)
-    .quickFields ?? []) {
+  for (const [name, { schema, isValid, rule, classOf, fromText, fromJson }] of fieldsOf(type.prototype)) {
     if (Object.hasOwn(value, name)) {
       const convert = input.type === 'body' ? fromJson : fromText;
       dto[name] = convert ? convert(value[name]) : value[name];
     }
     const given = dto[name];
-    if (!isValid(given)) report([...path, name], rule, given);
+    if (!isValid(given)) mistakes.push(mistakeIn(path + name, rule, given));
     if (!classOf || !Array.isArray(given) || given.length > Number(schema.maxItems)) continue;
-    dto[name] = given.map((item: unknown, at) => {
-      const place = [...path, name, String(at)];
-      return isObject(item)
-        ? quickDto(classOf(), item, input, mistakes, place)
-        : report(place, 'a JSON object', item);
-    });
+    dto[name] = given.map((item: unknown, at) =>
+      isObject(item) ? quickDto(classOf(), item, input, mistakes, `${path}${name}.${at}.`) : item,
+    );
   }
   return dto;
-}
-
-/** Says that a query repeats a parameter that has one value. A list of values makes a list of one text. */
-function repetitionIn(
-  { prototype = {} }: Type<object>,
-  { type }: ArgumentMetadata,
-  [name = '']: readonly string[],
-  given: unknown,
-): string | undefined {
-  const field = fieldsOf(prototype).get(name);
-  const isRepeated =
-    type === 'query' && Array.isArray(given) && field && !Array.isArray(field.fromText?.(''));
-  return isRepeated ? `${name} must be given only once` : undefined;
-}
-
-/** The sentence of class-validator, which names no item of a list. */
-const NESTED = /^(?:each value in )?nested property .* must be either object or array$/;
-
-/** Lists a mistake for each field. @param path names and indexes, from the value to the object with these errors */
-function* mistakesIn(
-  errors: readonly ValidationError[],
-  input: ArgumentMetadata,
-  type: Type<object>,
-  path: readonly string[] = [],
-): Generator<string> {
-  const parent = path.map((name) => `${name}.`).join('');
-  for (const { property, value, constraints = {}, children = [] } of errors) {
-    const place = [...path, property];
-    const { nestedValidation, ...own } = constraints;
-    const [sentence = nestedValidation?.replace(NESTED, `${property} must be a JSON object`)] = [
-      repetitionIn(type, input, place, value) ?? [],
-      Object.values(own),
-    ].flat();
-    if (sentence !== undefined) yield `${parent}${sentence}`;
-    yield* mistakesIn(children, input, type, place);
-  }
 }

@@ -64,9 +64,6 @@ class Basket {
 
   @ListOf(() => Toy, { max: 2, description: 'All toys.' })
   readonly toys!: Toy[];
-
-  @ListOf(() => Toy, { max: 200, optional: true, description: 'Lost toys.' })
-  readonly lost?: Toy[];
 }
 
 class Labelled extends Basket {

@@ -13,7 +13,6 @@ import {
 import { Expose, Transform, Type } from 'class-transformer';
 import {
   ArrayMaxSize,
-  IsArray,
   IsDate,
   IsInt,
   IsNumber,
@@ -40,17 +39,6 @@ class Address {
   readonly cadastre!: bigint;
 }
 
-/** Each may have more of them. */
-class Tour {
-  @IsString()
-  readonly name!: string;
-
-  @IsOptional()
-  @ValidateNested({ each: true })
-  @Type(() => Tour)
-  readonly tours?: Tour[];
-}
-
 class NewVisit {
   @IsInt()
   @Min(0)
@@ -64,16 +52,10 @@ class NewVisit {
   readonly address!: Address;
 
   @IsOptional()
-  @IsArray()
+  @ArrayMaxSize(3)
   @ValidateNested({ each: true })
   @Type(() => Address)
   readonly stops?: Address[];
-
-  @IsOptional()
-  @ValidateNested({ each: true })
-  @ArrayMaxSize(3)
-  @Type(() => Tour)
-  readonly tours?: Tour[];
 
   @IsOptional()
   @Type(() => Date)
