@@ -71,10 +71,8 @@ describe('a restore that is rejected', () => {
   const WRONG = /^The backup .* cannot be restored \(no migration creates the table .*\): nothing was/;
 
   it.each<readonly [from: string, to: string]>([
-    ...['pets; DROP TABLE store_orders; --', 'pet_names', 'pg_catalog.pg_authid'].map(
-      (name) => ['"table":"pets"', `"table":${JSON.stringify(name)}`] as const,
-    ),
-    ['"columns":"id, name', '"columns":"id, id, name'],
+    ['"table":"pets"', '"table":"pets; DROP TABLE store_orders; --"'],
+    ['"table":"pets"', '"table":"pg_catalog.pg_authid"'],
     ['"columns":"id, name', `"columns":"id) FROM PROGRAM 'id' --, name`],
   ])('has %j replaced by %j', async (from, to) => {
     await expectRejection(

@@ -37,44 +37,44 @@ export async function restoreDatabase(
   pipeline(createReadStream(path), content).catch(() => undefined);
   const backup = new BackupReader(content);
   try {
-    const header = await explained(path, readHeader(backup, migrations));
-    const restore = async (runner: QueryRunner) => {
-      const present = await readApplied(runner);
-      await rejectUsed(runner);
-      if (present.length > 0) {
-        throw new UserError(
-          'The database is not empty: rename DATA_DIR, or name an empty database in DATABASE_URL.',
-        );
-      }
-      const names = new Set(header.migrations.map(({ name }) => name));
-      const older = migrations.filter(({ name }) => names.has(name));
-      await applyMigrations(older, runner);
-      // TypeORM types the connection as any; the driver is node-postgres.
-      const client: Client = await runner.connect();
-      await client.query(WITHOUT_EVENTS);
-      const tables = await explained(path, copyTables(client, header, backup));
-      const { applied } = await explained(path, bringUpToDate({ migrations }, runner));
-      // The copy may serve another deployment, such as staging: its first start decides.
-      await runner.query('DELETE FROM deployment');
-      return { createdAt: header.createdAt, tables, migrated: applied };
-    };
+    const header = await readHeader(backup, migrations);
+    const restore = (runner: QueryRunner) => restoreIn(runner, migrations, header, backup);
     return await open((config) => inMigrationTransaction(config, restore));
-  } finally {
-    content.destroy();
-  }
-}
-
-/** @throws UserError in place of an error of the file or of its content */
-async function explained<T>(path: string, work: Promise<T>): Promise<T> {
-  try {
-    return await work;
   } catch (error) {
     if (error instanceof UserError || isDatabaseUnavailable(error)) throw error;
     const message = String(error instanceof Error ? error.message : error).replace(/\n.*/s, '');
     throw new UserError(
       `The backup ${path} cannot be restored (${message}): nothing was restored. If the file is damaged, use another copy of it, or an earlier backup.`,
     );
+  } finally {
+    content.destroy();
   }
+}
+
+async function restoreIn(
+  runner: QueryRunner,
+  migrations: SchemaConfig['migrations'],
+  header: BackupHeader,
+  backup: BackupReader,
+) {
+  const present = await readApplied(runner);
+  await rejectUsed(runner);
+  if (present.length > 0) {
+    throw new UserError(
+      'The database is not empty: rename DATA_DIR, or name an empty database in DATABASE_URL.',
+    );
+  }
+  const names = new Set(header.migrations.map(({ name }) => name));
+  const older = migrations.filter(({ name }) => names.has(name));
+  await applyMigrations(older, runner);
+  // TypeORM types the connection as any; the driver is node-postgres.
+  const client: Client = await runner.connect();
+  await client.query(WITHOUT_EVENTS);
+  const tables = await copyTables(client, header, backup);
+  const { applied } = await bringUpToDate({ migrations }, runner);
+  // The copy may serve another deployment, such as staging: its first start decides.
+  await runner.query('DELETE FROM deployment');
+  return { createdAt: header.createdAt, tables, migrated: applied };
 }
 
 /** @throws UserError unless this program has the format and all migrations of the backup */
