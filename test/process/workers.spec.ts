@@ -126,7 +126,6 @@ describeWithRedis('WORKERS=2', () => {
         );
         expect(new Set(shown.map(({ json }) => json.limits.minute.remaining))).toEqual(new Set([0]));
         const text = await scrape();
-        expect(text).toContain(`verdict="admitted"} ${PER_MINUTE}\n`);
         expect(text).toContain(`code="rate_limit_exceeded"} ${PARALLEL - PER_MINUTE}\n`);
         expect(text).toContain('animal_store_process_start_time_seconds ');
         // The primary process, which does the periodic work, has a pool as each of its two workers.
