@@ -118,13 +118,16 @@ describe('DATABASE_URL', () => {
     );
   });
 
-  const REJECTED = `sslmode=VERIFY-FULL sslmode=verify_full SSLMODE=require sslnegotiation=Direct sslcrl=/crl
-    channel_binding=yes gssencmode=require target_session_attrs=standby require_auth=scram-sha-256 search_path=x
-    ssl_min_protocol_version=TLSv1.3 statement_timeout=0 currentSchema=app prepared_statements=false`;
-  it.each(REJECTED.split(/\s+/))('with %s is rejected with the other settings that are invalid', (given) => {
+  it.each([
+    'sslmode=VERIFY-FULL',
+    'sslmode=verify_full',
+    'SSLMODE=require',
+    'sslnegotiation=Direct',
+    'sslcrl=/crl',
+  ])('with %s is rejected with the other settings that are invalid', (given) => {
     const read = () => readConfig({ DATABASE_URL: `postgresql://db/x?${given}`, PORT: 'x' });
     const [name] = given.split('=');
-    expect(read).toThrow(`; DATABASE_URL has the parameter ${name}, which is not supported: remove it or`);
+    expect(read).toThrow(`; DATABASE_URL has a parameter ${name} that is not supported: remove it or`);
   });
 
   const beginning = 'must be a URL that begins with postgres:// or postgresql://';
@@ -144,9 +147,6 @@ describe('DATABASE_URL', () => {
       'rediss://:hunter@a/0?sentinel=store',
       'may have a database number such as /1 as its path, and no query',
     ],
-    ['postgresql://app:hunter@db/shop?schema=public2', 'has the parameter schema, which is not'],
-    ['postgresql:///?host=db&dbname=shop&password=hunter', 'has the parameter dbname'],
-    ['postgresql://app@db/shop?password=h&unter', 'has a parameter without a value, which is not'],
   ])('%s is rejected with the reason, and not shown', (given, reason) => {
     const variable = given.startsWith('redis') ? 'REDIS_URL' : 'DATABASE_URL';
     const read = () => readConfig({ [variable]: given });

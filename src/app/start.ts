@@ -7,7 +7,7 @@ import { createApp } from './create-app';
 import { StandardOutput } from '../http/standard-output';
 import { createStore, type Store } from './store';
 import { userMessage } from './user-message';
-import { type Config, loadEnvFile, readConfig, takeWorkerMark } from '../config/config';
+import { type Config, isWorker, loadEnvFile, readConfig } from '../config/config';
 import { listenError, UserError } from '../config/user-error';
 import { V8_FLAGS } from './v8-flags';
 import { createLogger, type LogStream } from '../http/logger';
@@ -34,10 +34,9 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   const output = new StandardOutput();
   // An error of standard error cannot be reported anywhere; it must not end the process.
   process.stderr.on('error', () => undefined);
-  const isWorker = takeWorkerMark();
   const fail = async (error: unknown): Promise<void> => {
     const failed = userMessage(error);
-    if (isWorker) await tellPrimary({ failed });
+    if (isWorker()) await tellPrimary({ failed });
     else process.stderr.write(`${failed}\n`);
     await output.flush();
     process.exit(1);
@@ -46,7 +45,7 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   process.once('uncaughtException', (error) => void fail(error));
   try {
     const store = createStore(extensions);
-    if (isWorker) return await serveRequests(store, output, fail);
+    if (isWorker()) return await serveRequests(store, output, fail);
     loadEnvFile();
     const service = await startService(readConfig(undefined, store.settings), store, output);
     prepareStop(service, output, fail);
@@ -101,7 +100,7 @@ async function listen(app: NestFastifyApplication, { host, port }: Config): Prom
   try {
     return await app.getHttpAdapter().getInstance().listen({ host, port });
   } catch (error) {
-    throw listenError(error, host, port);
+    throw listenError(error);
   }
 }
 

@@ -1,7 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Command, type Option } from 'commander';
 import { stringify } from 'lossless-json';
-import { outputError, UserError } from '../config/user-error';
+import { UserError } from '../config/user-error';
 
 type Cell = string | number | Date | null;
 
@@ -58,7 +58,9 @@ export function watchOutput(): void {
   stderr.on('error', () => undefined);
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0);
-    stderr.write(`${outputError(error).message}\n`);
+    stderr.write(
+      `Standard output cannot be written (${error.message}). Free space on its disk, or restart its reader.\n`,
+    );
     process.exit(1);
   });
 }

@@ -1,6 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
-import { path as pathOf } from './parsers';
 import { GONE_SETTINGS, type Setting, settings } from './settings';
 import { UserError } from './user-error';
 
@@ -23,12 +22,7 @@ export const CONFIG = Symbol('CONFIG');
 /** Marks a worker of this service: managers of processes use node:cluster, too. */
 export const WORKER_VARIABLE = 'ANIMAL_STORE_WORKER';
 
-/** Returns true in a worker, and hides the mark from programs that it starts. */
-export function takeWorkerMark(): boolean {
-  const isWorker = process.env[WORKER_VARIABLE] !== undefined;
-  Reflect.deleteProperty(process.env, WORKER_VARIABLE);
-  return isWorker;
-}
+export const isWorker = (): boolean => process.env[WORKER_VARIABLE] !== undefined;
 
 /**
  * Adds the variables of `.env` in the working directory to the environment. Variables that are set keep their value.
@@ -38,18 +32,13 @@ export function takeWorkerMark(): boolean {
 export function loadEnvFile(): void {
   if (!existsSync('.env')) return;
   try {
-    const variables = parseEnv(readText('.env'));
-    for (const [name, value] of Object.entries(variables)) process.env[name] ??= value;
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync('.env'));
+    for (const [name, value] of Object.entries(parseEnv(text))) process.env[name] ??= value;
   } catch {
     throw new UserError(
       'The file .env cannot be read: make it a file in UTF-8 that this user may read, or remove it.',
     );
   }
-}
-
-/** Returns the text of a file without byte-order marks. @throws Error unless it is UTF-8 */
-function readText(path: string): string {
-  return new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path)).replaceAll('\uFEFF', '');
 }
 
 /**
@@ -85,23 +74,12 @@ function textOf({ variable, isSecret = false }: Setting<unknown>, env: NodeJS.Pr
   const file = isSecret ? unquoted(env[fileVariable]) : '';
   if (!file) return given;
   if (given) throw new Error(`and ${fileVariable} are both set: keep one of them`);
-  const secret = unquoted(readSecret(fileVariable, file));
+  const secret = unquoted(readFileSync(file, 'utf8'));
   if (secret === '') throw new Error(`is missing: the file of ${fileVariable} is empty`);
   return secret;
 }
 
-/** Removes white space, and quotes around a value: `docker --env-file` and files of secrets keep them. */
+/** Removes white space, byte-order marks, and quotes around a value: `docker --env-file` and files of secrets keep them. */
 function unquoted(value = ''): string {
   return value.trim().replace(/^(["'])\s*(.*?)\s*\1$/s, '$2');
-}
-
-/** Reads the file with a secret, as Docker and Kubernetes provide it. The message never contains the secret. */
-function readSecret(variable: string, path: string): string {
-  try {
-    return readText(pathOf(path));
-  } catch {
-    throw new Error(
-      `cannot be read: ${variable} must name a file in UTF-8 that this user may read, not "${path}"`,
-    );
-  }
 }

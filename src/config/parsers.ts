@@ -30,12 +30,6 @@ export function integer(min: number, max: number): Parser<number> {
 
 export const boolean: Parser<boolean> = (value) => oneOf('true', 'false')(value) === 'true';
 
-/** Accepts a path without the forms that a shell replaces. */
-export const path: Parser<string> = (value) => {
-  if (!/^~|\$[A-Z_a-z{]/.test(value)) return value;
-  throw new Error(`must be a path without ~ and variables, not "${value}": write it in full`);
-};
-
 const INVALID_HOST =
   'must have a valid host and port: an IPv6 address is in brackets, a port a number up to 65535';
 

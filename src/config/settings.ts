@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { baseUrl, boolean, cidrs, integer, oneOf, optional, origins, path } from './parsers';
+import { baseUrl, boolean, cidrs, integer, oneOf, optional, origins } from './parsers';
 import { type Parser, text, urlOf } from './parsers';
 
 /** One environment variable. `.env.example` and `docs/settings.md` are written from these facts. */
@@ -49,16 +49,9 @@ function serverUrlOf(...schemes: readonly string[]): Parser<string> {
   };
 }
 
-/** The parameters, some with their values, that node-postgres applies, or that ask for what the service does anyway. */
-const SUPPORTED = new RegExp(
-  `^(${[
-    'user|password|host|port|options|(fallback_)?application_name|client_encoding|replication=false|schema=public',
-    'ssl(cert|key|rootcert|sni|accept)?|sslmode=(disable|allow|prefer|require|verify-ca|verify-full|no-verify)',
-    'uselibpqcompat|sslnegotiation=(postgres|direct)|channel_binding=(disable|prefer|require)|workaround|supa',
-    'gssencmode=(disable|prefer)|target_session_attrs=(any|read-write|primary|prefer-standby)|load_balance_hosts',
-    '(connect|socket|pool|tcp_user)_timeout|keepalives\\w*|pgbouncer|connection_limit|statement_cache_size',
-  ].join('|')})$`,
-);
+/** The parameters of TLS that node-postgres applies. A misspelt one would leave the connection without it. */
+const TLS =
+  /^ssl(=|(cert|key|rootcert|sni|accept)=|negotiation=(postgres|direct)$|mode=(disable|allow|prefer|require|verify-ca|verify-full|no-verify)$)/;
 
 /** The driver verifies the server with each of these, and has a warning of eight lines for all but the last. */
 const VERIFIED = /^(allow|prefer|require|verify-ca|verify-full)$/;
@@ -68,14 +61,9 @@ const postgresUrl = serverUrlOf('postgres', 'postgresql');
 /** Accepts the forms of libpq with one host, such as `user:password@/database?host=/folder` of Cloud SQL. */
 const databaseUrl: Parser<string> = (value) => {
   const { searchParams: used } = new URL(postgresUrl(value.replace('@/', '@localhost/')));
-  for (const [name, given] of used) {
-    if (SUPPORTED.test(name) || SUPPORTED.test(`${name}=${given}`)) continue;
-    // Behind an unencoded & it is a part of the password.
-    const shown = given === '' ? 'a parameter without a value' : `the parameter ${name}`;
-    throw new Error(
-      `has ${shown}, which is not supported: remove it or correct its value. The form is //USER:PASSWORD@HOST:PORT/DATABASE, with a schema as ?options=-csearch_path%3DNAME`,
-    );
-  }
+  for (const [name, given] of used)
+    if (/^ssl/i.test(name) && !TLS.test(`${name}=${given}`))
+      throw new Error(`has a parameter ${name} that is not supported: remove it or correct its value`);
   // Without a file the driver has the authorities of Node.js.
   const isSystem = used.get('sslrootcert') === 'system';
   if (isSystem) used.delete('sslrootcert');
@@ -107,7 +95,7 @@ export const settings = {
   host: setting(
     'HOST=127.0.0.1',
     text,
-    'Address to listen on; for a host name its first address is used. The default accepts connections from this machine only.',
+    'Address to listen on. The default accepts connections from this machine only.',
   ),
   port: setting('PORT=3000', port, 'TCP port to listen on; `0` takes a free port and prints it.'),
   workers: setting(
@@ -157,13 +145,13 @@ export const settings = {
   ),
   dataDir: setting(
     'DATA_DIR=.data',
-    path,
+    text,
     'Folder of the embedded PostgreSQL; a relative path starts at the working directory.',
   ),
   redisUrl: secret(
     'REDIS_URL=',
     optional(redisUrl),
-    'URL of the Redis through which several instances share rate limits: `redis://…` or `rediss://…`, with a database number as its path (`/1`) or none. Empty: each instance counts separately.',
+    'URL of the Redis through which several instances share rate limits, such as `redis://cache:6379/1`; `rediss://` uses TLS. Empty: each instance counts separately.',
   ),
   redisTimeoutMs: setting(
     'REDIS_TIMEOUT_MS=100',

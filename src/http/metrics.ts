@@ -165,7 +165,7 @@ export function serveMetrics(
   fastify
     .addHook('onReady', async () => {
       const url = await server.listen({ host, port }).catch((error: unknown) => {
-        throw listenError(error, host, port, 'METRICS_');
+        throw listenError(error, 'METRICS_');
       });
       fastify.log.info(`Metrics are at ${url}/metrics`);
     })

@@ -29,8 +29,7 @@ export const orderSettings = {
     variable: 'ORDERS_MAX_OPEN_PER_ACCOUNT',
     defaultText: '1000',
     parse: parsers.integer(0, 1_000_000),
-    meaning:
-      'Open orders (`placed` or `approved`) that an account may have, exact unless one takes as long as 100 others; `0`: any number.',
+    meaning: 'Maximum number of open orders (`placed` or `approved`) of an account. `0` means no limit.',
   },
 } as const;
 
