@@ -2,9 +2,9 @@ import { createReadStream, statSync } from 'node:fs';
 import { pipeline } from 'node:stream';
 import { type CsvError, type Options, parse } from 'csv-parse';
 import { ApiError } from '../api/errors/api-error';
+import { parseJson } from '../api/fields/json';
 import { ApiValidationPipe } from '../api/fields/validation.pipe';
 import { codeOf, UserError } from '../config/user-error';
-import { parseJson } from '../http/json-body.guard';
 import { NewPet } from '../pets';
 
 const MAX_NAMED_LINES = 20;

@@ -1,27 +1,18 @@
 import { type IncomingMessage, METHODS } from 'node:http';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type DuplicateKeyInfo, parse } from 'lossless-json';
 import type { Config } from '../config/config';
-import { ApiError } from '../api/errors/api-error';
+import type { ApiError } from '../api/errors/api-error';
 import { commonErrors } from '../api/errors/common.errors';
-import { integralValue } from '../api/fields/int64';
+import { parseJson } from '../api/fields/json';
 import { countHeader } from './framing';
 import type { StrictHandling } from './strict-handling';
 
 /** The methods whose body has a meaning. A GET, HEAD or DELETE may have one, which is ignored (RFC 9110, 9.3). */
 const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 
-/** Deepest nesting of arrays and objects. The parser is recursive, so the depth is checked before it runs. */
-const MAX_DEPTH = 32;
-
-/** Most members and items in a body, which bounds the work of everything after it. A batch of 100 animals has 401. */
-const MAX_VALUES = 2_000;
-
 /** The first preference of this name counts (RFC 7240, section 2). */
 const HANDLING = /(?:^|,)\s*handling\s*=\s*"?(\w*)/i;
-
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /** Makes Fastify leave every body unread, because the guards come first, and accept every method of Node.js. */
 export function leaveBodiesUnread(fastify: FastifyInstance): void {
@@ -110,72 +101,4 @@ function mediaTypeError({ headers, raw }: FastifyRequest): ApiError | undefined 
   const isOneType = countHeader(raw.rawHeaders, 'content-type') <= 1;
   if (isOneType && mediaType.trim().toLowerCase() === 'application/json') return undefined;
   return commonErrors.unsupported_media_type({ message: 'Content-Type must be application/json.' });
-}
-
-/**
- * Parses a body as JSON (RFC 8259). An int64 that a number cannot hold exactly becomes a bigint. A fraction that a
- * number would round to an integer becomes NaN. Any other number becomes a number. RFC 8259, section 4, leaves repeated
- * names to the receiver: two members of one name are rejected if their parsed values differ.
- *
- * @throws ApiError `malformed_json`
- */
-export function parseJson(bytes: Uint8Array): unknown {
-  try {
-    const text = utf8.decode(bytes);
-    if (text.startsWith('\uFEFF')) throw malformedJson('it begins with a byte-order mark');
-    const excess = excessOf(text);
-    if (excess !== undefined) throw malformedJson(excess);
-    return parse(text, undefined, { parseNumber, onDuplicateKey });
-  } catch (error) {
-    if (error instanceof ApiError) throw error;
-    // The words of the parser and of the decoder are not for clients.
-    const [, character] = /at position (\d+)/.exec(String(error)) ?? [];
-    throw malformedJson(
-      character === undefined ? 'it is not valid UTF-8' : `it cannot be parsed (at character ${character})`,
-    );
-  }
-}
-
-/** @param digits a number of JSON */
-function parseNumber(digits: string): bigint | number {
-  const value = Number(digits);
-  if (!Number.isSafeInteger(value)) return integralValue(digits) ?? value;
-  return String(value) === digits || integralValue(digits) !== undefined ? value : Number.NaN;
-}
-
-/** The parser calls this only if the two values differ, and NaN differs from itself. */
-function onDuplicateKey({ position, oldValue, newValue }: DuplicateKeyInfo): unknown {
-  if (Object.is(oldValue, newValue)) return newValue;
-  const reason = 'two members of one object have the same name and different values';
-  throw malformedJson(`${reason} (at character ${position})`);
-}
-
-function malformedJson(reason: string): ApiError {
-  const mistake = `The body is not acceptable JSON: ${reason}`;
-  return commonErrors.malformed_json({ message: `${mistake}.`, mistakes: [mistake] });
-}
-
-/** Counts outside strings. Up to its first syntax error a text has the levels and values that the parser would see. */
-function excessOf(text: string): string | undefined {
-  let depth = 0;
-  let values = 0;
-  let isFirst = false;
-  let inString = false;
-  for (let at = 0; at < text.length && depth <= MAX_DEPTH && values <= MAX_VALUES; at += 1) {
-    const char = text.charAt(at);
-    if (inString) {
-      if (char === '\\') at += 1;
-      else if (char === '"') inString = false;
-    } else if (char > ' ') {
-      const isEnd = char === ']' || char === '}';
-      // The first value of an array or object follows no comma.
-      if (char === ',' || (isFirst && !isEnd)) values += 1;
-      isFirst = char === '[' || char === '{';
-      if (isFirst) depth += 1;
-      else if (isEnd) depth -= 1;
-      else inString = char === '"';
-    }
-  }
-  if (depth > MAX_DEPTH) return `it is nested deeper than ${MAX_DEPTH} levels`;
-  return values > MAX_VALUES ? `it has more than ${MAX_VALUES} values` : undefined;
 }

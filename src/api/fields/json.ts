@@ -1,0 +1,64 @@
+import { isUtf8 } from 'node:buffer';
+import { type DuplicateKeyInfo, parse } from 'lossless-json';
+import { ApiError } from '../errors/api-error';
+import { commonErrors } from '../errors/common.errors';
+import { integralValue } from './int64';
+
+/** Deepest nesting of arrays and objects. */
+const MAX_DEPTH = 32;
+
+/** Most members and items in a body, which bounds the work of everything after it. A batch of 100 animals has 401. */
+const MAX_VALUES = 2_000;
+
+/**
+ * Parses a body as JSON (RFC 8259). An int64 that a number cannot hold exactly becomes a bigint. A fraction that a
+ * number would round to an integer becomes NaN. Any other number becomes a number. RFC 8259, section 4, leaves repeated
+ * names to the receiver: two members of one name are rejected if their parsed values differ.
+ *
+ * @throws ApiError `malformed_json`
+ */
+export function parseJson(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw malformedJson('it is not valid UTF-8');
+  const value = parseText(bytes.toString());
+  if (countValues(value) > MAX_VALUES) throw malformedJson(`it has more than ${MAX_VALUES} values`);
+  return value;
+}
+
+function parseText(text: string): unknown {
+  try {
+    return parse(text, undefined, { parseNumber, onDuplicateKey });
+  } catch (error) {
+    if (error instanceof ApiError) throw error;
+    // The words of the parser are not for clients. Thousands of levels exceed the stack, without a position.
+    const [, character] = /at position (\d+)/.exec(String(error)) ?? [];
+    const place = character === undefined ? '' : ` (at character ${character})`;
+    throw malformedJson(`it cannot be parsed${place}`);
+  }
+}
+
+/** @param digits a number of JSON */
+function parseNumber(digits: string): bigint | number {
+  const value = Number(digits);
+  if (!Number.isSafeInteger(value)) return integralValue(digits) ?? value;
+  return String(value) === digits || integralValue(digits) !== undefined ? value : Number.NaN;
+}
+
+/** The parser calls this only if the two values differ, and NaN differs from itself. */
+function onDuplicateKey({ position, oldValue, newValue }: DuplicateKeyInfo): unknown {
+  if (Object.is(oldValue, newValue)) return newValue;
+  const reason = 'two members of one object have the same name and different values';
+  throw malformedJson(`${reason} (at character ${position})`);
+}
+
+/** Counts the members and items of a value. @throws ApiError if it is nested too deeply */
+function countValues(value: unknown, depth = 0): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  if (depth === MAX_DEPTH) throw malformedJson(`it is nested deeper than ${MAX_DEPTH} levels`);
+  const values: unknown[] = Object.values(value);
+  return values.reduce<number>((count, each) => count + countValues(each, depth + 1), values.length);
+}
+
+function malformedJson(reason: string): ApiError {
+  const mistake = `The body is not acceptable JSON: ${reason}`;
+  return commonErrors.malformed_json({ message: `${mistake}.`, mistakes: [mistake] });
+}
