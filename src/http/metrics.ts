@@ -8,8 +8,9 @@ import { Pool } from 'pg';
 import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import type { Config } from '../config/config';
-import { commonErrors, sendError } from '../api/errors/common.errors';
+import { commonErrors } from '../api/errors/common.errors';
 import { listenError } from '../config/user-error';
+import { sendError } from './error.filter';
 import type { Logger } from './logger';
 import { routeOf } from './request-log';
 

@@ -1,12 +1,9 @@
-import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { COMMON_HEADERS, COMPONENT_HEADERS } from '../api/operation/header-catalogue';
 import { entityTagOf, isNotModified, serializeJson } from '../api/entity-tags/entity-tag';
 import { JSON_TYPE } from '../api/errors/api-error';
 import { linksOf, Page } from '../api/lists/page';
 import type { PathParams } from '../api/routes/route-facts';
 import type { Connections } from './connections';
-import { framingError, isApiTarget } from './framing';
 
 /** The constant headers of every response, whether or not Fastify sends it. */
 export const CONSTANT_HEADERS = { 'X-Content-Type-Options': 'nosniff' } as const;
@@ -39,9 +36,8 @@ export function installResponseHeaders(
   fastify.addHook<unknown, { Params: PathParams }>('onSend', (request, reply, payload, done) => {
     const { deprecation, entityTag } = request.routeOptions.config;
     reply.headers(CONSTANT_HEADERS).header('X-Request-Id', request.id);
-    // In the API only setEntityTag() sets another value. Elsewhere a handler may, but it may also have thrown.
-    if (isApiTarget(request.url) || reply.statusCode >= 400 || !reply.hasHeader('Cache-Control'))
-      reply.header('Cache-Control', 'no-store');
+    // setEntityTag() sets another value.
+    reply.header('Cache-Control', 'no-store');
     if (deprecation) {
       // RFC 5829.
       const successor = `<${baseUrl}${deprecation.successorOf(request.params)}>; rel="successor-version"`;
@@ -56,30 +52,6 @@ export function installResponseHeaders(
     // Fastify itself leaves out the body of HEAD, and sends the length of the 200.
     if (isCurrent && request.method === 'GET') done(null, null);
     else done();
-  });
-}
-
-/**
- * Allows cross-origin use by the allowed origins (Fetch standard, CORS protocol). It runs before the guards,
- * because browsers send a preflight without a key. For other origins the service behaves as without CORS.
- */
-export function enableCors(app: NestFastifyApplication, origins: readonly string[]) {
-  if (origins.length === 0) return;
-  const exposedHeaders = ['Allow', ...Object.keys({ ...COMPONENT_HEADERS, ...COMMON_HEADERS })];
-  app.enableCors({
-    delegator: ({ headers, raw }, decide) => {
-      const { origin, upgrade, 'access-control-request-method': asked } = headers;
-      const isAllowed = origin !== undefined && origins.includes(origin);
-      decide(null, {
-        origin: isAllowed ? origin : false,
-        // The hook of framing.ts runs later.
-        preflight: asked !== undefined && upgrade === undefined && !framingError(raw),
-        methods: ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'],
-        exposedHeaders,
-        // In seconds.
-        maxAge: 600,
-      });
-    },
   });
 }
 

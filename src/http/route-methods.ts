@@ -7,7 +7,7 @@ import createRouter from 'find-my-way';
 import type { ApiError } from '../api/errors/api-error';
 import { methodNotAllowed, commonErrors } from '../api/errors/common.errors';
 import { ANY_KEY, GUARDED, RequireScope, routeFacts } from '../api/routes/route-facts';
-import { decodedPath, TARGET_LIMIT_BYTES } from './framing';
+import { decodedPath, TARGET_LIMIT_BYTES } from './request-target';
 
 /** Where a client of the Model Context Protocol looks for OAuth (RFC 8414, RFC 9728, and its default addresses). */
 const OAUTH = /\/\.well-known\/(?:oauth|openid)-|^(?:\/mcp)?\/(?:register|authorize|token)\/?$/;

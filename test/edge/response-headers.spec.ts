@@ -1,6 +1,4 @@
 import { createHash } from 'node:crypto';
-import { Controller, Get, Header, Module, NotFoundException, Param, VERSION_NEUTRAL } from '@nestjs/common';
-import { RequireScope } from '../../src';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet, fillPets } from '../support/factories';
@@ -34,19 +32,6 @@ const READ = ['private, no-cache', JSON_TYPE, true] as const;
 const WRITE = ['no-store', JSON_TYPE, true] as const;
 const ERROR = ['no-store', JSON_TYPE, false] as const;
 const page = (type: string) => ['no-cache', type, true] as const;
-
-@Controller({ path: 'kept', version: ['1', VERSION_NEUTRAL] })
-class KeptController {
-  @Get(':status')
-  @RequireScope('pets:read')
-  @Header('Cache-Control', 'public, max-age=60')
-  read(@Param('status') status: string) {
-    if (status === '404') throw new NotFoundException();
-    return {};
-  }
-}
-@Module({ controllers: [KeptController] })
-class KeptModule {}
 
 describe('the headers of a response', () => {
   it.each([
@@ -117,24 +102,6 @@ describe('the headers of a response', () => {
       }
     },
   );
-
-  it('a route that may be stored is stored outside /v1 only, and no error of it is', async () => {
-    const kept = await startApp({}, { modules: [KeptModule] });
-    const rows = [
-      ['/kept/200', 200, 'public, max-age=60'],
-      ['/kept/404', 404, 'no-store'],
-      ...['/v1', '/%761', '/v%31'].flatMap((base) => [
-        [`${base}/kept/200`, 200, 'no-store'] as const,
-        [`${base}/kept/404?x=/kept`, 404, 'no-store'] as const,
-      ]),
-    ] as const;
-    for (const [path, status, control] of rows)
-      for (const method of ['GET', 'HEAD']) {
-        const response = await kept.send(method, path, { isDocumented: false });
-        const found = { path, status: response.status, control: response.headers['cache-control'] };
-        expect(found).toEqual({ path, status, control });
-      }
-  });
 
   it.each([
     ['a', true],

@@ -1,7 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpException } from '@nestjs/common';
-import type { FastifyReply } from 'fastify';
-import { ApiError, defineErrors, type DefinedError, isClientError, JSON_TYPE } from './api-error';
+import { ApiError, defineErrors, type DefinedError, isClientError } from './api-error';
 
 /** The challenge of RFC 6750, section 3. */
 export const BEARER_CHALLENGE = 'Bearer realm="animal-store"';
@@ -216,14 +215,4 @@ function messageOf(exception: HttpException): string {
   if (response instanceof Error) return '';
   const isBody = typeof response === 'object' && response !== null && 'message' in response;
   return isBody && Array.isArray(response.message) ? response.message.join('; ') : exception.message;
-}
-
-export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
-  const status = error.getStatus();
-  reply.request.errorCode = error.code;
-  reply.code(status).headers(error.headers).type(JSON_TYPE);
-  // RFC 9110, 15.5.2.
-  if (status === 401 && !reply.hasHeader('WWW-Authenticate'))
-    reply.header('WWW-Authenticate', BEARER_CHALLENGE);
-  return reply.send(error.body);
 }
