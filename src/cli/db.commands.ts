@@ -39,28 +39,23 @@ function addFileCommands(db: OutputCommand, context: CommandContext): void {
     .description('write everything in the database to a file; the service may run')
     .prints(async (name: string) => {
       const file = resolve(name);
-      const { createdAt, bytes, tables } = await context.withDatabase((config) =>
+      const { createdAt, bytes } = await context.withDatabase((config) =>
         backupDatabase(config.databaseUrl, file),
       );
-      const text = copied('Wrote', tables, `to ${file} (${bytes} bytes)`);
-      return { json: { file, createdAt, bytes, tables }, text };
+      const text = `Wrote the database as of ${createdAt} to ${file} (${bytes} bytes).`;
+      return { json: { file, createdAt, bytes }, text };
     });
   db.command('restore <file>')
     .description('read everything in a backup into an empty database')
     .prints(async (name: string) => {
       const file = resolve(name);
-      const { createdAt, tables, migrated } = await restoreDatabase(context.store, file, (work) =>
+      const { createdAt, migrated } = await restoreDatabase(context.store, file, (work) =>
         context.withDatabase(work, true),
       );
       const applied = migrated.map((each) => `Applied ${each}.\n`).join('');
       return {
-        json: { file, createdAt, tables, migrated },
-        text: applied + copied('Restored', tables, `of ${createdAt}`),
+        json: { file, createdAt, migrated },
+        text: `${applied}Restored the database as of ${createdAt}.`,
       };
     });
-}
-
-function copied(verb: string, tables: readonly { readonly rows: number }[], what: string): string {
-  const rows = tables.reduce((sum, table) => sum + table.rows, 0);
-  return `${verb} ${tables.length} tables with ${rows} rows ${what}.`;
 }

@@ -94,10 +94,6 @@ describe('commands on a data folder', () => {
       file,
       createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       bytes: expect.any(Number),
-      tables: expect.arrayContaining([
-        { table: 'pets', rows: 1 },
-        { table: 'accounts', rows: 1 },
-      ]),
     });
     await service.stop();
     expect((await runCli(['db', 'restore', file], used)).all).toMatch(/^The database is not empty: .*\n$/);
@@ -110,7 +106,7 @@ describe('commands on a data folder', () => {
     });
     const restored = await runCli(['db', 'restore', file], environment);
     expect(restored.status).toBe(0);
-    expect(restored.out).toMatch(/^Restored \d+ tables with \d+ rows of 2\S+Z\.$/m);
+    expect(restored.out).toMatch(/^Restored the database as of 2\S+Z\.$/m);
     const moved = await startHere(environment);
     expect(moved.key).toBeUndefined();
     expect((await send(moved.url, 'GET', '/v1/pets', { key })).json).toEqual([created.json]);

@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
 import { Client } from 'pg';
 import { migrate, revert } from '../../src/database/migrate';
 import { kennels, Kennels1795300000000 } from '../modules/support/kennels.extension';
@@ -63,10 +64,7 @@ describe('a backup', () => {
     const restored = await restore(target, file);
     const expected = await contentOf(source);
     expect(await contentOf(target)).toEqual(expected);
-    expect(restored).toEqual({ createdAt: written.createdAt, tables: written.tables, migrated: [] });
-    const tables = Object.keys(expected).filter((name) => !name.endsWith('_seq'));
-    expect(written.tables.map(({ table }) => table).toSorted()).toEqual(tables);
-    for (const { table, rows } of written.tables) expect(expected[table]).toHaveLength(rows);
+    expect(restored).toEqual({ createdAt: written.createdAt, migrated: [] });
     expect(written.bytes).toBe(statSync(file).size);
     expect((await migrate(schemaConfig(target.url))).applied).toEqual([]);
     await target.drop();
@@ -153,9 +151,10 @@ describe('a backup', () => {
     await empty.query('CREATE SCHEMA "My.Shop"');
     const url = new URL(empty.directUrl);
     url.searchParams.set('options', '-csearch_path="My.Shop"');
-    const { applied } = await migrate(schemaConfig(url.href));
-    const { tables } = await backup({ url: url.href }, folder.file('quoted'));
-    expect(tables).toContainEqual({ table: 'migrations', rows: applied.length });
+    await migrate(schemaConfig(url.href));
+    const file = folder.file('quoted');
+    await backup({ url: url.href }, file);
+    expect(gunzipSync(readFileSync(file)).toString()).toMatch(/^\{"table":"pets"\}$/m);
     await empty.drop();
   });
 

@@ -100,9 +100,8 @@ export async function backupDatabase(databaseUrl: string, path: string) {
   const client = await openConnection(databaseUrl);
   try {
     const header = await beginSnapshot(client);
-    const tables: { table: string; rows: number }[] = [];
-    const bytes = await writeWholeFile(path, backupText(client, header, tables));
-    return { createdAt: header.createdAt, bytes, tables };
+    const bytes = await writeWholeFile(path, backupText(client, header));
+    return { createdAt: header.createdAt, bytes };
   } finally {
     await client.end();
   }
@@ -147,21 +146,12 @@ async function beginSnapshot(client: Client): Promise<BackupHeader> {
   return { format: FORMAT, version: FORMAT_VERSION, program: version, createdAt, migrations, tables };
 }
 
-/** @param copied receives each table */
-async function* backupText(
-  client: Client,
-  header: BackupHeader,
-  copied: { table: string; rows: number }[],
-): AsyncGenerator<Buffer | string> {
+async function* backupText(client: Client, header: BackupHeader): AsyncGenerator<Buffer | string> {
   yield jsonLine(header);
   for (const { table, columns } of header.tables) {
     yield jsonLine({ table });
-    const rows = client.query(copyTo(`COPY (SELECT ${columns} FROM ${table}) TO STDOUT`));
-    yield* rows;
+    yield* client.query(copyTo(`COPY (SELECT ${columns} FROM ${table}) TO STDOUT`));
     yield END_OF_ROWS;
-    // The number of rows arrives after the last row, and before the response to the next query.
-    await client.query('');
-    copied.push({ table, rows: rows.rowCount });
   }
   // Sequences are not part of a snapshot. Read last, they are never behind the rows.
   const footer: BackupFooter = { sequences: await readSequences(client) };

@@ -70,11 +70,11 @@ async function restoreIn(
   // TypeORM types the connection as any; the driver is node-postgres.
   const client: Client = await runner.connect();
   await client.query(WITHOUT_EVENTS);
-  const tables = await copyTables(client, header, backup);
+  await copyTables(client, header, backup);
   const { applied } = await bringUpToDate({ migrations }, runner);
   // The copy may serve another deployment, such as staging: its first start decides.
   await runner.query('DELETE FROM deployment');
-  return { createdAt: header.createdAt, tables, migrated: applied };
+  return { createdAt: header.createdAt, migrated: applied };
 }
 
 /** @throws UserError unless this program has the format and all migrations of the backup */
@@ -93,7 +93,7 @@ async function readHeader(backup: BackupReader, known: SchemaConfig['migrations'
 
 type Table = BackupHeader['tables'][number];
 
-async function copyTables(client: Client, header: BackupHeader, backup: BackupReader) {
+async function copyTables(client: Client, header: BackupHeader, backup: BackupReader): Promise<void> {
   // The order of columns depends on that of the migrations.
   const shapeOf = ({ table, columns }: Table) => `${table} (${columns.split(', ').toSorted().join(', ')})`;
   const shapes = new Set((await client.query<Table>(TABLES)).rows.map(shapeOf));
@@ -102,13 +102,10 @@ async function copyTables(client: Client, header: BackupHeader, backup: BackupRe
   if (unknown !== undefined) throw new Error(`no migration creates the table ${unknown}`);
   // The migrations have added rows, such as their own list.
   await client.query(`TRUNCATE ${header.tables.map(({ table }) => table).join(', ')}`);
-  const copied: { table: string; rows: number }[] = [];
   for (const { table, columns } of header.tables) {
     const next = await backup.json<{ table: string }>();
     if (next.table !== table) throw new Error(`the table ${table} is missing`);
-    const sink = client.query(copyFrom(`COPY ${table} (${columns}) FROM STDIN`));
-    await pipeline(backup.rows(), sink);
-    copied.push({ table, rows: sink.rowCount });
+    await pipeline(backup.rows(), client.query(copyFrom(`COPY ${table} (${columns}) FROM STDIN`)));
   }
   const { sequences } = await backup.json<BackupFooter>();
   for (const { sequence, lastValue, isCalled } of sequences) {
@@ -117,7 +114,6 @@ async function copyTables(client: Client, header: BackupHeader, backup: BackupRe
   await backup.end();
   // A migration cannot change a table with unchecked rows.
   await client.query('SET CONSTRAINTS ALL IMMEDIATE; SET CONSTRAINTS ALL DEFERRED');
-  return copied;
 }
 
 /** Reads the text of a backup from its beginning: lines of JSON, and rows up to the line that ends them. */
