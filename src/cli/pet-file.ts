@@ -5,7 +5,7 @@ import { ApiError } from '../api/errors/api-error';
 import { parseJson } from '../api/fields/json';
 import { ApiValidationPipe } from '../api/fields/validation.pipe';
 import { codeOf, UserError } from '../config/user-error';
-import { NewPet } from '../pets';
+import { NEW_PET_COLUMNS, NewPet } from '../pets';
 
 const MAX_NAMED_LINES = 20;
 /** Characters of the rows that are kept in one buffer. */
@@ -59,10 +59,9 @@ export class PetFile {
         : this.pipe.transform(withoutEmpty(record), { type: 'query', metatype: NewPet });
       // The pipe has made it.
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      const { name, categoryId, status } = (await read) as NewPet;
+      const pet = (await read) as NewPet;
       this.animals += 1;
-      // A valid name has no tab and no line break.
-      this.rows += `${name.replaceAll('\\', '\\\\')}\t${categoryId}\t${status}\n`;
+      this.rows += `${NEW_PET_COLUMNS.map(({ member }) => copied(Reflect.get(pet, member))).join('\t')}\n`;
       if (this.rows.length > PART_LENGTH) this.closePart();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -79,6 +78,11 @@ export class PetFile {
     this.badLines += 1;
     if (this.problems.length < MAX_NAMED_LINES) this.problems.push({ line, problems });
   }
+}
+
+/** Prints a value for COPY. A valid text has no tab and no line break. */
+function copied(value: string | number | bigint | boolean | null | undefined): string {
+  return value?.toString().replaceAll('\\', '\\\\') ?? String.raw`\N`;
 }
 
 /** CSV has only texts, as a query has. An empty one stands for a member that is missing. */

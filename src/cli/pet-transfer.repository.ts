@@ -2,13 +2,13 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Client } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
-import { NEW_PET_COLUMNS, PET_COLUMNS } from '../pets';
+import { NEW_PET_COLUMNS, SELECTED_PET_COLUMNS } from '../pets';
 import { recordAudit } from '../database/audit';
 import { openConnection } from '../database/data-source';
 import { WITHOUT_TIMEOUTS } from '../database/migrate';
 import type { PetFile } from './pet-file';
 
-const PETS = `SELECT ${PET_COLUMNS} FROM pets ORDER BY id`;
+const PETS = `SELECT ${SELECTED_PET_COLUMNS} FROM pets ORDER BY id`;
 
 /** The statements that export animals, by format. */
 export const EXPORTS = {
@@ -67,7 +67,8 @@ export function importPets(
   return inOwnTransaction(databaseUrl, async (client) => {
     let sent = 0;
     const rows = Readable.from(parts).on('data', () => onProgress((sent += 1) / parts.length));
-    await pipeline(rows, client.query(copyFrom(`COPY pets (${NEW_PET_COLUMNS}) FROM STDIN`)));
+    const columns = NEW_PET_COLUMNS.map(({ name }) => name).join(', ');
+    await pipeline(rows, client.query(copyFrom(`COPY pets (${columns}) FROM STDIN`)));
     // Without it the planner uses the old statistics until autovacuum runs.
     await client.query('ANALYZE pets');
     await recordAudit(client, { command: 'pets import', details: `${animals} animals` });

@@ -4,5 +4,6 @@ export { ListPetsQuery, NewPet, type Pet } from './pets.dto';
 export { petErrors } from './pets.errors';
 export { petScopes } from './pets.scopes';
 export { petEvents, PetsModule } from './pets.module';
-export { NEW_PET_COLUMNS, PET_COLUMNS } from './pets.repository';
+export { NEW_PET_COLUMNS } from './pet.entity';
+export { SELECTED_PET_COLUMNS } from './pets.repository';
 export { PetsService } from './pets.service';

@@ -1,18 +1,23 @@
-import { Column, Entity, PrimaryGeneratedColumn } from 'typeorm';
-import type { PetStatus } from './pet-status';
+import { EntitySchema, type EntitySchemaColumnOptions } from 'typeorm';
+import type { Pet } from './pets.dto';
+
+/** The columns of an animal by its members, in the order that statements and files have them. */
+const COLUMNS: Readonly<Record<keyof Pet, EntitySchemaColumnOptions>> = {
+  id: { type: 'bigint', primary: true, generated: true },
+  name: { type: 'text' },
+  categoryId: { type: 'bigint', name: 'category_id' },
+  status: { type: 'text' },
+};
 
 /** An animal that the store has, sells or has sold. A change of it is an event. */
-@Entity('pets')
-export class PetEntity {
-  @PrimaryGeneratedColumn('identity', { type: 'bigint', generatedIdentity: 'ALWAYS' })
-  readonly id!: bigint;
+export const PetEntity = new EntitySchema<Pet>({ name: 'Pet', tableName: 'pets', columns: COLUMNS });
 
-  @Column({ type: 'text' })
-  readonly name!: string;
+/** Each member of an animal with its column. */
+export const PET_COLUMNS = Object.entries(COLUMNS).map(([member, { name = member, type }]) => ({
+  member,
+  name,
+  type: String(type),
+}));
 
-  @Column({ type: 'bigint', name: 'category_id' })
-  readonly categoryId!: bigint;
-
-  @Column({ type: 'text' })
-  readonly status!: PetStatus;
-}
+/** A creation gives each but the id. */
+export const NEW_PET_COLUMNS = PET_COLUMNS.filter(({ member }) => member !== 'id');

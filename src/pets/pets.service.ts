@@ -65,10 +65,9 @@ export class PetsService {
       const previous = await this.lock(id, transaction);
       if (isInForce(change, previous)) return previous;
       precondition(previous);
-      const { name = previous.name, categoryId = previous.categoryId, status = previous.status } = change;
+      const { status = previous.status } = change;
       if (status !== previous.status) await this.holds.requireNone('updatePet', id, transaction);
-      const pet = { id, name, categoryId, status };
-      await this.pets.update(pet, transaction);
+      const pet = await this.pets.update(previous, change, transaction);
       await this.events.run({ pet, previous }, transaction);
       return pet;
     });

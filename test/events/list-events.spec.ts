@@ -1,15 +1,9 @@
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Client } from 'pg';
 import { createStore, DEFAULT_SCOPES } from '../../src/app/store';
 import { seedPets } from '../../src/cli/seed.repository';
 import { readConfig } from '../../src/config/config';
-import { ApiDocument } from '../../src/testing/api-document';
-import { readCommittedDocument } from '../support/committed-document';
 import { startApp, type TestApp } from '../support/app';
 import { followDatabase } from '../support/clock';
-import { runCli } from '../support/cli';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import type { RequestOptions } from '../support/http';
@@ -64,30 +58,6 @@ describe('GET /v1/events (listEvents)', () => {
     expect(ids).toEqual(ids.toSorted((one, other) => one - other));
     expect(new Set(ids).size).toBe(ids.length);
     expect(await read()).toEqual([]);
-  });
-
-  it('has every member of Pet, as every response and file has it', async () => {
-    // The file and the list have all animals.
-    await app.database.truncate('pets CASCADE');
-    const read = await readerFromNow(app);
-    const document = new ApiDocument(readCommittedDocument());
-    const example = document.exampleOf({ $ref: '#/components/schemas/Pet' });
-    const sent = { ...Object(example), id: undefined, status: 'sold' };
-    const path = `/v1/pets/${(await app.post('/v1/pets', aNewPet())).json.id}`;
-    const responses = [await update(path, sent), await app.post('/v1/pets', sent), await app.get(path)];
-    responses.push(await app.post('/v1/pets/batch', { items: [sent] }));
-    const file = join(tmpdir(), `members-${process.pid}.csv`);
-    const run = (command: string) => runCli(['pets', command, file], { DATABASE_URL: app.database.url });
-    await run('export');
-    // A store with animals gives new ids.
-    writeFileSync(file, readFileSync(file, 'utf8').replaceAll(/^[^,]*,/gm, ''));
-    await run('import');
-    rmSync(file);
-    for (const query of ['', `q=${sent.name}`, `q=${sent.name}&categoryId=${sent.categoryId}`])
-      responses.push(await app.get(`/v1/pets?${query}`));
-    const [, ...events] = (await read()).map(({ data }) => data);
-    const pets = [...responses.flatMap(({ json }) => json), ...events];
-    expect(pets.map((pet) => ({ ...pet, id: undefined }))).toEqual(Array.from({ length: 28 }, () => sent));
   });
 
   it('shows a key the orders of its account; with orders:manage those of every account', async () => {

@@ -81,12 +81,12 @@ const inserted = (accountId: string, type: string, data: string, rows: string) =
         ) AS sorted
       ) AS numbered;`;
 
-const functions = (schema: string) => `
-  CREATE FUNCTION event_id_of(xid8) RETURNS bigint LANGUAGE sql STABLE RETURN ${idOf('$1')};
-
-  -- The session of a change, its user, search_path and temporary tables have no effect on the events.
-  -- \`changed\` has the rows after a statement, or those that it removed; \`previous\` has those before an UPDATE.
-  CREATE FUNCTION record_pet_events() RETURNS trigger LANGUAGE plpgsql
+/**
+ * The session of a change, its user, search_path and temporary tables have no effect on the events. `changed` has the rows
+ * after a statement, or those that it removed; `previous` has those before an UPDATE.
+ */
+const petRecorder = (schema: string, data: string) => `
+  FUNCTION record_pet_events() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = ${schema}, pg_temp AS $$
   DECLARE
     newest bigint;
@@ -96,12 +96,16 @@ const functions = (schema: string) => `
     IF TG_OP = 'TRUNCATE' THEN
       DELETE FROM pets;
     ELSIF TG_OP = 'UPDATE' THEN
-      ${inserted('NULL::bigint', "'pet.updated'", PET_DATA, 'changed JOIN previous USING (id) WHERE changed IS DISTINCT FROM previous')}
+      ${inserted('NULL::bigint', "'pet.updated'", data, 'changed JOIN previous USING (id) WHERE changed IS DISTINCT FROM previous')}
     ELSE
-      ${inserted('NULL::bigint', "CASE TG_OP WHEN 'INSERT' THEN 'pet.created' ELSE 'pet.deleted' END", PET_DATA, 'changed')}
+      ${inserted('NULL::bigint', "CASE TG_OP WHEN 'INSERT' THEN 'pet.created' ELSE 'pet.deleted' END", data, 'changed')}
     END IF;
     RETURN NULL;
-  END $$;
+  END $$;`;
+
+const functions = (schema: string) => `
+  CREATE FUNCTION event_id_of(xid8) RETURNS bigint LANGUAGE sql STABLE RETURN ${idOf('$1')};
+  CREATE ${petRecorder(schema, PET_DATA)}
 
   CREATE FUNCTION record_order_events() RETURNS trigger LANGUAGE plpgsql
     SECURITY DEFINER SET search_path = ${schema}, pg_temp AS $$
@@ -142,11 +146,14 @@ const EVENT_TRIGGERS = [
   'CREATE TRIGGER record_truncate BEFORE TRUNCATE ON pets FOR EACH STATEMENT EXECUTE FUNCTION record_pet_events()',
 ];
 
+async function schemaOf(runner: QueryRunner): Promise<string> {
+  const [row]: { schema: string }[] = await runner.query('SELECT quote_ident(current_schema()) AS schema');
+  return row?.schema ?? '';
+}
+
 export class Events1795219200030 implements MigrationInterface {
   async up(runner: QueryRunner): Promise<void> {
-    const [{ schema } = { schema: '' }]: { schema: string }[] = await runner.query(
-      'SELECT quote_ident(current_schema()) AS schema',
-    );
+    const schema = await schemaOf(runner);
     for (const statements of [TABLES, functions(schema), ...EVENT_TRIGGERS]) await runner.query(statements);
   }
 
@@ -167,4 +174,19 @@ export class HostedServers1795219200070 extends SqlMigration {
   override readonly downSql = '';
 }
 
-export const eventsMigrations = [Events1795219200030, HostedServers1795219200070];
+/** The migration of a new member of an animal replaces `pet_data`. PostgreSQL puts its expression in place of the call. */
+export class PetData1795219200080 implements MigrationInterface {
+  async up(runner: QueryRunner): Promise<void> {
+    const recorder = petRecorder(await schemaOf(runner), 'pet_data(changed)');
+    await runner.query(`
+      CREATE FUNCTION pet_data(changed pets) RETURNS text LANGUAGE sql STABLE RETURN ${PET_DATA};
+      CREATE OR REPLACE ${recorder}`);
+  }
+
+  async down(runner: QueryRunner): Promise<void> {
+    const recorder = petRecorder(await schemaOf(runner), PET_DATA);
+    await runner.query(`CREATE OR REPLACE ${recorder} DROP FUNCTION pet_data`);
+  }
+}
+
+export const eventsMigrations = [Events1795219200030, HostedServers1795219200070, PetData1795219200080];
