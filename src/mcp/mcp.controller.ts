@@ -12,16 +12,10 @@ const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 @ApiExcludeController()
 @Controller({ path: 'mcp', version: VERSION_NEUTRAL })
 export class McpController {
-  private readonly origins: readonly string[];
-
   constructor(
     private readonly mcp: McpService,
-    @Inject(CONFIG) { corsOrigins, publicBaseUrl }: Config,
-  ) {
-    // A base URL may be a path.
-    const own = URL.canParse(publicBaseUrl) ? [new URL(publicBaseUrl).origin] : [];
-    this.origins = [...corsOrigins, ...own];
-  }
+    @Inject(CONFIG) private readonly config: Config,
+  ) {}
 
   /**
    * Serves one message. The request is counted, and the operation that the message calls is not.
@@ -39,8 +33,11 @@ export class McpController {
 
   /** The protocol requires it against DNS rebinding, so the name in `Host` proves nothing. */
   private requireOrigin(origin: string | undefined): void {
-    if (origin === undefined || this.origins.includes(origin)) return;
+    const { corsOrigins, publicBaseUrl } = this.config;
+    if (origin === undefined || corsOrigins.includes(origin)) return;
     if (URL.canParse(origin) && LOOPBACK.has(new URL(origin).hostname)) return;
+    // A base URL may be a path.
+    if (URL.canParse(publicBaseUrl) && new URL(publicBaseUrl).origin === origin) return;
     throw new ForbiddenException('This origin may not use the API: add it to CORS_ORIGINS.');
   }
 }

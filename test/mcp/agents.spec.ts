@@ -128,9 +128,6 @@ describe('the tools of an agent', () => {
     for (const categoryId of ['03', '1.0', 1.5, null]) {
       expect(accepts({ name: 'Rex', categoryId })).toBe(false);
     }
-    expect(listPets!.inputSchema.properties!['cursor']).toMatchObject({
-      description: expect.stringContaining('that the result of the previous page names'),
-    });
     const names = Object.keys(listPets!.inputSchema.properties!);
     expect(names.join()).toBe('limit,cursor,sort,id,categoryId,status,q');
     await client.close();
@@ -220,7 +217,6 @@ describe('an agent', () => {
 
   it.each([
     ['an unknown argument', 'listPets', { colour: 'red' }, 'colour is not an argument of this tool.'],
-    ['__proto__', 'listPets', JSON.parse('{"__proto__":{"limit":1}}'), '__proto__ is not an argument'],
     ['a missing parameter', 'getPet', {}, 'petId is required, and names one thing.'],
     ['a missing member', 'createPet', { name: 'Rex' }, 'categoryId is missing'],
     ['a value of a wrong type', 'createPet', { name: 7, categoryId: 1 }, 'name must be a string'],

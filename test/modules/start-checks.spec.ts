@@ -138,15 +138,10 @@ describe('the start fails with one sentence for', () => {
     );
   });
 
-  it('a class or a value that is not an extension', () => {
-    expect(() => createStore([Map])).toThrow(
-      'Map is no extension: add @StoreExtension({ name: …, … }) to the class.',
+  it.each([Map, undefined, 'kennels'])('%p, which is not an extension', (each) => {
+    expect(() => createStore([each as never])).toThrow(
+      'is no extension: give classes with @StoreExtension({ name: …, … }), from files that do not import each other.',
     );
-    // As programs in JavaScript give them, and TypeScript if two files import each other.
-    for (const each of [undefined, null, {}, 'kennels'])
-      expect(() => createStore([each as never])).toThrow(
-        'give it classes with @StoreExtension({ name: …, … }), from files that do not import each other.',
-      );
   });
 
   it('settings of an extension and of the store together', () => {

@@ -97,13 +97,12 @@ export function StoreExtension({
   };
 }
 
-/** @param given undefined if files import each other @throws UserError for another value */
+/** @throws UserError for another value, such as undefined if files import each other */
 export function extensionOf(given: ExtensionModule | undefined): Extension {
   const isClass = typeof given === 'function';
   const facts = isClass ? new Reflector().get<Extension | undefined>(EXTENSION, given) : given;
   if (typeof facts?.name === 'string') return isClass ? { ...facts, modules: [given] } : facts;
-  const problem = isClass
-    ? `${given.name} is no extension: add @StoreExtension({ name: …, … }) to the class.`
-    : `extensions has ${given ? 'a value without a name' : String(given)}: give it classes with @StoreExtension({ name: …, … }), from files that do not import each other.`;
-  throw new UserError(problem);
+  throw new UserError(
+    `${isClass ? given.name : typeof given} is no extension: give classes with @StoreExtension({ name: …, … }), from files that do not import each other.`,
+  );
 }

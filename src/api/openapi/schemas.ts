@@ -8,9 +8,6 @@ import { operationsOf } from './responses';
 
 type Schemas = Readonly<Record<string, unknown>>;
 
-/** The examples of parameters that only Nest's own decorators declare, by their schema. */
-const PLAIN: Readonly<Record<string, unknown>> = { '{"type":"string"}': 'text', '{"type":"number"}': 1 };
-
 /** Adds what @nestjs/swagger has no decorator for: least members, examples of bodies and of required parameters. */
 export function completeSchemas(paths: OpenAPIObject['paths'], schemas: Schemas): void {
   const operations = operationsOf(paths);
@@ -21,8 +18,7 @@ export function completeSchemas(paths: OpenAPIObject['paths'], schemas: Schemas)
   }
   // Tools that send requests, such as dredd, read no example of a schema.
   for (const each of operations.flatMap(({ parameters = [] }) => parameters))
-    if ('in' in each && each.required)
-      each.example ??= valueAt(each.schema, 'example') ?? PLAIN[stringify(each.schema) ?? ''];
+    if ('in' in each && each.required) each.example ??= valueAt(each.schema, 'example');
 }
 
 /**

@@ -33,10 +33,7 @@ export function apiCallOf({ method, path, inputs }: Tool, given: Arguments): Inj
   return {
     method,
     url: '/v1' + pathOf(path, new Map(valuesIn('path'))) + queryOf(valuesIn('query')),
-    headers: {
-      ...Object.fromEntries(headers),
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-    },
+    headers: { ...Object.fromEntries(headers), 'content-type': 'application/json' },
     ...(body !== undefined && { payload: body }),
   };
 }
@@ -62,7 +59,7 @@ function queryOf(values: readonly [string, unknown][]): string {
   return query.size === 0 ? '' : `?${query.toString()}`;
 }
 
-/** A request over HTTP cannot have such a header, so operations do not expect it. */
+/** A request over HTTP cannot have another header, and this one would be lost. */
 function headerText(name: string, value: unknown): string {
   const text = textOf(value);
   if (/^[\x20-\x7e]*$/.test(text)) return text;
@@ -76,30 +73,31 @@ function textOf(value: unknown): string {
 
 /**
  * Makes the result of a call. The first text is the body, exactly as HTTP has it: an agent reads integers beyond 2^53
- * in it without loss. Further texts say what an agent needs from the headers; `_meta` has the same as values.
+ * in it without loss. Further texts say what an agent needs from the headers; `_meta` has the cursor and the tag as values.
  */
 export function toolResult(name: string, { statusCode, headers, body }: Response): CallToolResult {
   if (statusCode >= FAILED) return failure(body, headers['retry-after']?.toString());
   const [, encoded] = NEXT_PAGE.exec(headers.link?.toString() ?? '') ?? [];
   const nextCursor = encoded === undefined ? undefined : decodeURIComponent(encoded);
   const etag = headers.etag?.toString();
-  const texts = [
-    body === '' ? `Done (${statusCode}).` : body,
-    nextCursor && `More items follow: call ${name} with the same arguments and cursor "${nextCursor}".`,
-    etag && !body.startsWith('[') && `ETag: ${etag}`,
-    headers['idempotent-replayed'] === 'true' &&
-      'This is the result of an earlier call with this Idempotency-Key. This call changed nothing.',
-  ];
   return {
-    content: texts.filter((text) => typeof text === 'string').map((text) => ({ type: 'text', text })),
+    content: contentOf(
+      body === '' ? `Done (${statusCode}).` : body,
+      nextCursor && `More items follow: call ${name} with the same arguments and cursor "${nextCursor}".`,
+      etag && !body.startsWith('[') && `ETag: ${etag}`,
+      headers['idempotent-replayed'] === 'true' &&
+        'This is the result of an earlier call with this Idempotency-Key. This call changed nothing.',
+    ),
     _meta: { ...(nextCursor && { nextCursor }), ...(etag && { etag }) },
   };
 }
 
 /** @param body the Error body */
 export function failure(body: string, retryAfter?: string): CallToolResult {
-  const error: CallToolResult = { isError: true, content: [{ type: 'text', text: body }] };
-  if (retryAfter === undefined) return error;
-  error.content.push({ type: 'text', text: `Wait ${retryAfter} seconds before the next call.` });
-  return { ...error, _meta: { retryAfter: Number(retryAfter) } };
+  const wait = retryAfter && `Wait ${retryAfter} seconds before the next call.`;
+  return { isError: true, content: contentOf(body, wait) };
+}
+
+function contentOf(...texts: readonly (string | false | undefined)[]): CallToolResult['content'] {
+  return texts.filter((text) => typeof text === 'string').map((text) => ({ type: 'text', text }));
 }

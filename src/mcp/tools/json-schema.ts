@@ -32,9 +32,7 @@ export function toJsonSchema(source: Schema, schemas: Schemas, outer: readonly s
   const [only, ...others]: unknown[] = Array.isArray(allOf) ? allOf : [];
   if (isObject(only) && others.length === 0) return toJsonSchema({ ...only, ...own }, schemas, outer);
   const converted = own['format'] === 'int64' ? int64(own) : withParts(source, schemas, outer);
-  if (own['nullable'] !== true) return converted;
-  const { description, ...value } = converted;
-  return { ...(description !== undefined && { description }), anyOf: [value, { type: 'null' }] };
+  return own['nullable'] === true ? { anyOf: [converted, { type: 'null' }] } : converted;
 }
 
 function int64({ description, default: value }: Schema): Schema {

@@ -43,11 +43,6 @@ export interface Tool {
   readonly inputs: readonly Input[];
 }
 
-/** The parameter of a list that names the start of a page. The document explains it by a header, which agents do not see. */
-const CURSOR = 'cursor';
-const CURSOR_TEXT =
-  'The `cursor` that the result of the previous page names. Leave it out for the first page.';
-
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 type Method = (typeof METHODS)[number];
 
@@ -65,7 +60,7 @@ function toolOf(schemas: Schemas, path: string, method: Method, operation: Opera
   const { operationId: name, summary: title = name, 'x-required-scopes': scopes = [] } = operation;
   const parameters = (operation.parameters ?? [])
     // The only component is `If-None-Match`; the caches of agents do not revalidate.
-    .filter((each) => 'in' in each && each.in !== 'cookie')
+    .filter((each) => 'in' in each)
     .map((each) => parameterInput(each, schemas));
   const inputs = [...parameters, ...bodyInputs(operation, parameters, schemas)];
   const properties: unknown = Object.fromEntries(inputs.map((input) => [input.name, input.schema]));
@@ -86,7 +81,6 @@ function toolOf(schemas: Schemas, path: string, method: Method, operation: Opera
         // A creation destroys nothing. Another POST, such as the rotation of a secret, does.
         destructiveHint: method !== 'get' && !('201' in operation.responses),
         idempotentHint: method !== 'post' && method !== 'patch',
-        openWorldHint: false,
       },
     },
     scopes,
@@ -99,7 +93,7 @@ function toolOf(schemas: Schemas, path: string, method: Method, operation: Opera
 function parameterInput(parameter: Parameter, schemas: Schemas): Input {
   const { name, in: place, required: isRequired = false } = parameter;
   const schema = toJsonSchema(parameter.schema ?? {}, schemas);
-  const texts = [name === CURSOR ? CURSOR_TEXT : parameter.description, schema['description']];
+  const texts = [parameter.description, schema['description']];
   const description = texts.filter((text) => typeof text === 'string').join(' ');
   return { name, place, isRequired, schema: { ...schema, ...(description !== '' && { description }) } };
 }
@@ -121,18 +115,16 @@ function bodyInputs({ requestBody }: Operation, parameters: readonly Input[], sc
   );
 }
 
-/** Describes an operation for an agent: what it does, what a call costs, how to page and how to retry. */
+/** Describes an operation for an agent: what it does, what a call costs, and how to page. */
 function describe(operation: Operation, inputs: readonly Input[]): string {
   const { summary = '', description = summary } = operation;
-  const has = (name: string): boolean => inputs.some((each) => each.name === name);
+  // The document explains it by the header `Link`, which agents do not see.
+  const isPage = inputs.some(({ name }) => name === 'cursor');
   return [
     description,
     'A call of this tool counts as one request in the minute and in the day of the account.',
     operation.deprecated && 'Deprecated.',
-    has(CURSOR) && 'If more items follow, the result names the `cursor` of the next page.',
-    has('If-Match') && 'The result of an earlier call has the `ETag` for `If-Match`.',
-    has('Idempotency-Key') &&
-      'Choose an `Idempotency-Key`. If a result is lost, repeat the call with the same one and the same arguments: it then has its effect once. Without one, a repetition may have its effect again.',
+    isPage && 'If more items follow, the result names the `cursor` of the next page.',
   ]
     .filter((text) => typeof text === 'string')
     .join('\n\n');
