@@ -37,17 +37,10 @@ export class EventTypeRegistry {
     return isShared || scopes.includes(staffScope);
   }
 
-  /**
-   * Returns the given types that a key may read; null if all of the store's own are given and it may read each.
-   *
-   * @param keepsUndeclared true to return types that no extension declares, too: an instance without an extension, such as
-   *   one of an earlier version, does not know which keys may read them
-   */
-  readable({ scopes }: Principal, types: TypeFilter, keepsUndeclared = false): TypeFilter {
+  /** Returns the given types that a key may read; null if all of the store's own are given and it may read each. */
+  readable({ scopes }: Principal, types: TypeFilter): TypeFilter {
     const some = types ?? EVENT_TYPES;
-    const readable = some.filter((type) =>
-      type in this.types ? this.scopesOf(type).some((scope) => scopes.includes(scope)) : keepsUndeclared,
-    );
+    const readable = some.filter((type) => this.scopesOf(type).some((scope) => scopes.includes(scope)));
     return readable.length === some.length ? types : readable;
   }
 

@@ -2,9 +2,10 @@ import { Global } from '@nestjs/common';
 import { AccountsModule } from '../auth';
 import { StoreExtension } from '../api/extension/extension';
 import { EventTypeRegistry } from './event-type-registry';
+import { Events } from './events';
 import { EventsController, eventScopes } from './events.controller';
 import { EventsRepository } from './events.repository';
-import { Events, eventSettings, EventsService } from './events.service';
+import { eventSettings, EventsService } from './events.service';
 import { eventsMigrations } from './migrations/events.migrations';
 
 /** Extensions need no import to write events. */

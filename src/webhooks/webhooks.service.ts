@@ -80,8 +80,8 @@ export class WebhooksService {
   }
 
   /**
-   * Changes the given members, and `types` to those that the key may read. Types of an extension that this instance lacks
-   * stay only with their URL. A new URL and the status `active` end the pause after a failure.
+   * Changes the given members, and `types` to those that the key may read. A new URL and the status `active` end the
+   * pause after a failure.
    *
    * @throws ApiError `validation_failed`, `insufficient_scope`, `webhook_not_found`, `precondition_failed`
    */
@@ -95,9 +95,7 @@ export class WebhooksService {
     if (url !== undefined) this.requirePublic(url);
     const now = new Date(this.clock.now());
     return this.change('update', principal, id, undefined, async (previous, transaction) => {
-      const isMoved = url !== undefined && url !== previous.url;
-      const types =
-        requested === undefined ? this.types.readable(principal, previous.types, !isMoved) : requested;
+      const types = requested === undefined ? this.types.readable(principal, previous.types) : requested;
       const isRepeated = isInForce({ url, types, status }, shown(previous));
       if (!isRepeated) precondition(shown(previous));
       // Of any other webhook a lease may be running, which the next delivery must wait for.

@@ -146,15 +146,13 @@ describe('the events of an extension', () => {
     expect(tool.inputSchema.properties.type.items.enum.slice(7)).toEqual(TYPES);
   });
 
-  it('are kept after the removal of their extension; a webhook loses them with a new URL, as an instance without it cannot check the key', async () => {
+  it('are kept after the removal of their extension; a webhook loses them with its next change', async () => {
     const url = 'https://127.0.0.1/own';
     const types = ['pet.created', 'clinic.weighed'];
     const { path } = await createWebhook(app, { url, types }, { isDocumented });
     const without = await startApp({ webhooksAllowPrivate: true } as object, { beside: app });
-    const typesAfter = async (body: object): Promise<unknown> =>
-      (await without.send('PATCH', path, { key: app.key, body, isDocumented })).json.types;
-    expect(await typesAfter({ url })).toEqual(types);
-    expect(await typesAfter({ url: 'https://127.0.0.1/other' })).toEqual(['pet.created']);
+    const changed = await without.send('PATCH', path, { key: app.key, body: { url }, isDocumented });
+    expect(changed.json.types).toEqual(['pet.created']);
     const [before, read] = [await reader(), await reader(app.key, undefined, without)];
     await weigh();
     await app.post('/v1/pets', aNewPet());

@@ -1,17 +1,5 @@
 import type { MigrationInterface, QueryRunner } from 'typeorm';
-import { SqlMigration } from '../../database/migrations/sql-migration';
-
-/**
- * The timeline changes if a standby takes over, or if the server is restored to an earlier time. A server that does not tell
- * it, such as Aurora, counts as another one after each of its starts.
- */
-const CLUSTER = `
-  FUNCTION event_cluster() RETURNS text LANGUAGE plpgsql STABLE AS $$
-  BEGIN
-    RETURN (SELECT system_identifier || '/' || timeline_id FROM pg_control_system(), pg_control_checkpoint());
-  EXCEPTION WHEN OTHERS THEN
-    RETURN 'start ' || extract(epoch FROM pg_postmaster_start_time());
-  END $$;`;
+import { MergedMigration } from '../../database/migrations/sql-migration';
 
 const TABLES = `
   CREATE TABLE events (
@@ -35,7 +23,14 @@ const TABLES = `
     -- Events up to this id were deleted.
     removed_to bigint NOT NULL DEFAULT 0
   );
-  CREATE ${CLUSTER}
+  -- The timeline changes if a standby takes over, or if the server is restored to an earlier time. A server that does not
+  -- tell it, such as Aurora, counts as another one after each of its starts.
+  CREATE FUNCTION event_cluster() RETURNS text LANGUAGE plpgsql STABLE AS $$
+  BEGIN
+    RETURN (SELECT system_identifier || '/' || timeline_id FROM pg_control_system(), pg_control_checkpoint());
+  EXCEPTION WHEN OTHERS THEN
+    RETURN 'start ' || extract(epoch FROM pg_postmaster_start_time());
+  END $$;
   INSERT INTO event_log (cluster) VALUES (event_cluster())`;
 
 /** A lower bound of the ids of a transaction's events, and an upper bound for earlier transactions. */
@@ -121,6 +116,8 @@ const functions = (schema: string) => `
     END IF;
     RETURN NULL;
   END $$;
+  -- As triggers of its own table, any role could write events by them.
+  REVOKE ALL ON FUNCTION record_pet_events, record_order_events FROM PUBLIC;
 
   -- Extensions write events by it. New numbers wait for its transaction, as for a change of an animal.
   CREATE FUNCTION record_event(account bigint, kind text, body text) RETURNS void LANGUAGE plpgsql AS $$
@@ -166,13 +163,7 @@ export class Events1795219200030 implements MigrationInterface {
   }
 }
 
-export class HostedServers1795219200070 extends SqlMigration {
-  // As triggers of its own table, any role could write events by them.
-  override readonly upSql = `
-    CREATE OR REPLACE ${CLUSTER}
-    REVOKE ALL ON FUNCTION record_pet_events, record_order_events FROM PUBLIC`;
-  override readonly downSql = '';
-}
+export class HostedServers1795219200070 extends MergedMigration {}
 
 /** The migration of a new member of an animal replaces `pet_data`. PostgreSQL puts its expression in place of the call. */
 export class PetData1795219200080 implements MigrationInterface {
