@@ -26,13 +26,8 @@ const RENEWAL_INTERVAL_MS = 1_000;
 const SESSION_SETTINGS = {
   client_encoding: 'UTF8',
   DateStyle: 'ISO',
-  IntervalStyle: 'postgres',
   TimeZone: 'UTC',
-  bytea_output: 'hex',
-  extra_float_digits: '3',
-  standard_conforming_strings: 'on',
   array_nulls: 'on',
-  transform_null_equals: 'off',
   default_transaction_isolation: 'read committed',
   session_replication_role: 'origin',
   synchronous_commit: 'on',
@@ -155,21 +150,17 @@ type Authentication = { readonly mechanisms?: readonly string[] };
 
 /** The only way to a session. It closes itself when it is unusable, and reports a commit that was a rollback. */
 export class BoundedClient extends Client {
-  declare private isReplaced: boolean;
-  declare private isBusy: boolean;
+  private isReplaced = false;
+  private isBusy = false;
+  private readonly peers: Peers;
+  private readonly isPatient: boolean;
 
-  constructor(config: BoundedConfig = {}) {
-    const { peers = new Peers() } = config;
-    const socket = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
+  constructor({ peers = new Peers(), ...config }: BoundedConfig) {
     const enableChannelBinding = /[?&]channel_binding=require/.test(config.connectionString ?? '');
-    let failure: unknown;
-    try {
-      super({ ...socket, types: TYPES, ...config, enableChannelBinding });
-    } catch (error) {
-      // A certificate file cannot be read. The pool expects that only `connect` fails.
-      super({});
-      failure = error;
-    }
+    const socket = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
+    super({ ...socket, types: TYPES, ...config, enableChannelBinding });
+    this.peers = peers;
+    this.isPatient = (config.connectionTimeoutMillis ?? 0) >= START_WAIT_MS;
     // As libpq does, it gives no password to a server in the middle.
     let isBound = !enableChannelBinding;
     for (const kind of ['SASL', 'CleartextPassword', 'MD5Password', 'Ok'])
@@ -181,30 +172,27 @@ export class BoundedClient extends Client {
     this.on('error', () => undefined);
     this.on('end', () => peers.connections.delete(this));
     this.follow();
-    const connect = (callback?: (error: Error | null, client: Client) => void): unknown => {
-      const opened = this.open(failure, config).then(() => {
-        peers.connections.add(this);
-        return this;
-      });
-      return callback ? callbackify(() => opened)(callback) : opened;
-    };
-    const query = (...input: unknown[]): unknown => {
-      this.isBusy = true;
-      // Passes the arguments of any overload on.
-      // oxlint-disable-next-line typescript/unbound-method
-      const result: unknown = Reflect.apply(super.query, this, input);
-      if (!(result instanceof Promise)) return result;
-      // Runs before the caller gets the error, and so before the pool gets the connection.
-      const bounded = result.catch((error: unknown) => {
-        if (isUnusable(error)) void this.end();
-        if (isReadOnly(error) && !this.isReplaced) peers.renew();
-        throw error;
-      });
-      return input[0] === COMMIT ? bounded.then(requireCommit) : bounded;
-    };
-    // The overloads stay the same: arguments and results are passed on.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    Object.assign(this, { connect, query });
+  }
+
+  override connect(): Promise<this>;
+  override connect(callback: (error: Error | null) => void): void;
+  override connect(callback?: (error: Error | null) => void): Promise<this> | void {
+    return callback ? callbackify(() => this.open())(callback) : this.open();
+  }
+
+  // It has the overloads of the driver.
+  // oxlint-disable-next-line typescript/no-explicit-any
+  override query(query: any, values?: any, callback?: any): any {
+    this.isBusy = true;
+    const result: unknown = super.query(query, values, callback);
+    if (!(result instanceof Promise)) return result;
+    // Runs before the caller gets the error, and so before the pool gets the connection.
+    const bounded = result.catch((error: unknown) => {
+      if (isUnusable(error)) void this.end();
+      if (isReadOnly(error) && !this.isReplaced) this.peers.renew();
+      throw error;
+    });
+    return query === COMMIT ? bounded.then(requireCommit) : bounded;
   }
 
   /** Fails a response with another transaction status than our statements lead to, before the driver returns it. */
@@ -242,18 +230,15 @@ export class BoundedClient extends Client {
     this.connection.stream.destroy();
   }
 
-  private async open(
-    failure: unknown,
-    { connectionTimeoutMillis: limitMs = 0 }: ClientConfig,
-  ): Promise<void> {
+  private async open(): Promise<this> {
     try {
-      if (failure !== undefined) throw failure;
       const opening = super.connect();
-      const isPatient = limitMs >= START_WAIT_MS;
-      await (isPatient ? announced(`the database at ${this.host}:${this.port}`, opening) : opening);
+      await (this.isPatient ? announced(`the database at ${this.host}:${this.port}`, opening) : opening);
       await super.query(SET_SESSION).catch((error: unknown) => {
         throw String(error).includes('session_replication_role') ? unfired() : error;
       });
+      this.peers.connections.add(this);
+      return this;
     } catch (error) {
       void this.end();
       throw Object.assign(Object(error), { [UNSENT_MARK]: true });

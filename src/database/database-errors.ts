@@ -28,9 +28,6 @@ const UNAVAILABLE_STATES = [
 /** Severities with which the server ends or rejects the session, with any code. */
 const SESSION_ENDED = /^(FATAL|PANIC)$/;
 
-/** SQLSTATE codes and classes of an ended session, for servers that translate the severities. */
-const SESSION_ENDED_STATE = /^(08|57P|25P0[34])/;
-
 const SOCKET_ERROR = /^(ECONN\w+|EHOSTUNREACH|ENET\w+|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT)$/;
 
 /** Messages, without a code, for a query that node-postgres 8 did not send. */
@@ -124,7 +121,7 @@ function isSqlState(code: string): boolean {
 }
 
 function isSessionEnded(error: unknown): boolean {
-  return SESSION_ENDED.test(textOf(error, 'severity')) || SESSION_ENDED_STATE.test(codeOf(error));
+  return SESSION_ENDED.test(textOf(error, 'severity'));
 }
 
 /** Reads a text of an error of Node.js or the server, which TypeORM copies to its own; empty if it is missing. */

@@ -37,10 +37,8 @@ const CHECK_INTERVAL_MS = 60_000;
 export class Sql {
   private readonly pool: Pool;
   private readonly reads: PipelinedReads | undefined;
-  /** The statements in the form that node-postgres takes. */
-  private readonly queries = new WeakMap<Statement, QueryConfig>();
-  /** Those that are given by their text. */
-  private readonly statements = new Map<string, Statement>();
+  /** The statements in the form that node-postgres takes, by their text. */
+  private readonly queries = new Map<string, QueryConfig>();
   private readonly pings = new CoalescedRead<unknown>();
   private checkedAt = performance.now();
   /** False if a pooler has no prepared statements. */
@@ -86,7 +84,7 @@ export class Sql {
     parameters: readonly unknown[],
     transaction?: EntityManager,
   ): Promise<Row[]> {
-    const statement = typeof given === 'string' ? this.statementOf(given) : given;
+    const statement: Statement = typeof given === 'string' ? { text: given } : given;
     const found = this.run(statement, [...parameters], transaction);
     const { read } = statement;
     // The caller names the type of the statement's rows.
@@ -136,7 +134,7 @@ export class Sql {
     parameters: unknown[],
     transaction: EntityManager | undefined,
   ): Promise<unknown[]> {
-    const query = this.queryOf(statement);
+    const query = this.queries.get(statement.text) ?? this.prepare(statement);
     const runner = transaction?.queryRunner;
     if (!runner) {
       return this.reads && statement.isPipelined
@@ -148,22 +146,13 @@ export class Sql {
     return runner.query(query as unknown as string, parameters, true).then(({ records }) => records);
   }
 
-  private statementOf(text: string): Statement {
-    const statement = this.statements.get(text) ?? { text };
-    this.statements.set(text, statement);
-    return statement;
-  }
-
-  private queryOf(statement: Statement): QueryConfig {
-    const known = this.queries.get(statement);
-    if (known) return known;
-    const { text, read, isPlannedAnew = false } = statement;
+  private prepare({ text, read, isPlannedAnew }: Statement): QueryConfig {
     const isNamed = this.arePrepared && !isPlannedAnew;
     const rowMode = read ? { rowMode: 'array' } : {};
     const config = { name: isNamed ? nameOf(text) : undefined, text, ...rowMode };
     // node-postgres copies the own properties of a query at each execution, in more time than it takes to send it.
     const query: QueryConfig = Object.create(config);
-    this.queries.set(statement, query);
+    this.queries.set(text, query);
     return query;
   }
 }
@@ -198,8 +187,6 @@ interface Connection {
   /** When each read under way was sent, by performance.now(), the oldest first: results arrive in this order. */
   readonly sent: number[];
   isOpen: boolean;
-  /** True after the read that the server works at has taken too long. Those behind it may have their timers in its turn. */
-  isStuck: boolean;
   /** Closes it, unless a read under way restarts it. */
   readonly idle: NodeJS.Timeout;
 }
@@ -230,15 +217,12 @@ class PipelinedReads {
         connection.sent.shift();
         if (!error) return resolve(result.rows);
         if (isUnusable(error)) this.close(connection);
-        const isLate = isQueryTimeout(error);
-        const isRepeatable = isLate ? connection.isStuck : isUnusable(error) || isConnectionLost(error);
-        connection.isStuck ||= isLate;
+        const isRepeatable = !isQueryTimeout(error) && (isUnusable(error) || isConnectionLost(error));
         if (isRepeatable) resolve(runOnPool(this.pool, query, parameters));
         else reject(failureOf(query, parameters, error));
       };
-      // With a callback node-postgres makes no promises of its own. It takes a config, too, but its type is missing.
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-      connection.client.query(query as unknown as string, parameters, settle);
+      // With a callback node-postgres makes no promises of its own.
+      connection.client.query(query, parameters, settle);
     });
   }
 
@@ -267,7 +251,7 @@ class PipelinedReads {
   private async openOne(): Promise<void> {
     const client = new BoundedClient({ ...this.pool.options, pipeline: true });
     const idle = setTimeout(() => this.close(connection), IDLE_CONNECTION_TIMEOUT_MS).unref();
-    const connection: Connection = { client, sent: [], isOpen: false, isStuck: false, idle };
+    const connection: Connection = { client, sent: [], isOpen: false, idle };
     this.connections.add(connection);
     client.once('end', () => this.connections.delete(connection));
     try {
