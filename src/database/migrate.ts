@@ -71,7 +71,7 @@ async function claim(runner: QueryRunner, keyPrefix: string): Promise<void> {
  * Reverts the last migration, or every migration of an extension, newest first.
  *
  * @returns their names
- * @throws UserError if a service uses the database, or no migration belongs to the extension
+ * @throws UserError if a service uses the database, or this program lacks one of them
  */
 export function revert(config: SchemaConfig, extension?: string): Promise<string[]> {
   return inMigrationTransaction(config, async (runner) => {
@@ -79,13 +79,6 @@ export function revert(config: SchemaConfig, extension?: string): Promise<string
     await rejectUsed(runner);
     rejectNewerSchema(compareSchema(applied, config.migrations));
     const ofExtension = applied.filter((each) => each.extension === extension);
-    const owners = [...config.migrations, ...applied].flatMap((each) => each.extension ?? []);
-    if (extension !== undefined && !owners.includes(extension)) {
-      const names = [...new Set(owners)].join(', ') || 'none';
-      throw new UserError(
-        `No migration is of the extension ${extension}. Extensions with migrations: ${names}.`,
-      );
-    }
     const reverted = extension === undefined ? applied.slice(-1) : ofExtension.toReversed();
     for (const { name, extension: owner } of reverted) {
       const migration = config.migrations.find((each) => each.name === name);
@@ -154,14 +147,9 @@ async function rejectUnsuitable(runner: QueryRunner): Promise<void> {
   );
   // A number such as 180004 for PostgreSQL 18.4.
   const version = Math.floor(Number(row?.version) / 10_000);
-  if (version < MIN_SERVER_VERSION) {
-    throw new UserError(
-      `The server in DATABASE_URL is PostgreSQL ${version}, and Animal Store needs ${MIN_SERVER_VERSION} or later: upgrade it, or name another.`,
-    );
-  }
-  if (row?.encoding === 'UTF8') return;
+  if (version >= MIN_SERVER_VERSION && row?.encoding === 'UTF8') return;
   throw new UserError(
-    `The database in DATABASE_URL has the encoding ${row?.encoding}, and Animal Store needs UTF8: name one that was created with ENCODING 'UTF8'.`,
+    `The database in DATABASE_URL is of PostgreSQL ${version} with the encoding ${row?.encoding}, and Animal Store needs ${MIN_SERVER_VERSION} or later with UTF8: name one that was created with ENCODING 'UTF8' on such a server.`,
   );
 }
 
@@ -188,7 +176,7 @@ const RECORD = `
 /** Does the work of `migrate` inside the transaction of the caller. */
 export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migrations'>, runner: QueryRunner) {
   const states = compareSchema(await readApplied(runner), migrations);
-  const newer = await acceptNewerSchema(states, runner);
+  const newer = acceptNewerSchema(states);
   // The program's own migrations are the first states, in the same order.
   const pending = migrations.filter((_each, at) => states[at]?.state === 'pending');
   await applyMigrations(pending, runner);

@@ -1,4 +1,3 @@
-import type { QueryRunner } from 'typeorm';
 import { AccountsAndApiKeys1795219200000 } from './migrations/core.migrations';
 import { UserError } from '../config/user-error';
 
@@ -79,22 +78,15 @@ export function compareSchema(
 }
 
 /**
- * A migration of the store adds only what the version before ignores, so that both run during an update. One that drops
- * what still older versions read writes the last migration of the version before into this comment.
+ * Returns the last migration of a newer version of the store: it has added only what this version ignores.
+ *
+ * @throws UserError if this program would migrate below it, or an extension has a newer version
  */
-const OLDEST_USER = `SELECT obj_description('migrations'::regclass, 'pg_class') AS needed`;
-
-/** Accepts a newer version of the store unless this program lacks what it needs, or would migrate below it. */
-export async function acceptNewerSchema(states: readonly MigrationState[], runner: QueryRunner) {
+export function acceptNewerSchema(states: readonly MigrationState[]): string | undefined {
   const ofStore = states.filter(({ extension }) => extension === null);
-  const newer = ofStore.findLast(({ state }) => state === 'newer');
-  if (newer === undefined) return rejectNewerSchema(states);
-  const [{ needed } = { needed: null }]: { needed: string | null }[] = await runner.query(OLDEST_USER);
-  const isUsable =
-    ofStore.every(({ state }) => state !== 'pending') &&
-    (needed === null || ofStore.some(({ name, state }) => name === needed && state === 'applied'));
-  rejectNewerSchema(isUsable ? states.filter(({ extension }) => extension !== null) : states);
-  return newer.name;
+  const isComplete = ofStore.every(({ state }) => state !== 'pending');
+  rejectNewerSchema(isComplete ? states.filter(({ extension }) => extension !== null) : states);
+  return ofStore.findLast(({ state }) => state === 'newer')?.name;
 }
 
 /** @throws UserError if a newer version of the store, or of an extension, has migrated the database */
@@ -102,8 +94,7 @@ export function rejectNewerSchema(states: readonly MigrationState[]): void {
   const newer = states.find(({ state }) => state === 'newer');
   if (!newer) return;
   const owner = newer.extension === null ? 'Animal Store' : `the extension ${newer.extension}`;
-  const hint = newer.extension === null ? '' : ' If you have renamed it, give its class this name again.';
   throw new UserError(
-    `The database was migrated by a newer version of ${owner} (${newer.name}). Install that version again, or run its "db revert" until this migration is reverted.${hint}`,
+    `The database was migrated by a newer version of ${owner} (${newer.name}). Install that version again, or run its "db revert" until this migration is reverted.`,
   );
 }

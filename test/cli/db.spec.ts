@@ -52,12 +52,6 @@ describe('db revert --extension', () => {
     });
     expect(await withKennels(...revert)).toMatchObject({ status: 0, out: `Reverted ${KENNELS}.\n` });
     expect((await withKennels(...revert)).out).toBe('There is no migration of kennels to revert.\n');
-    for (const [name, run] of [['kenels', withKennels] as const, ['pets', cli] as const]) {
-      const { status, all } = await run('db', 'revert', '--extension', name, '--yes');
-      const known = run === cli ? 'none' : 'kennels';
-      const sentence = `No migration is of the extension ${name}. Extensions with migrations: ${known}.\n`;
-      expect([status, all]).toEqual([1, sentence]);
-    }
     expect((await cli('db', 'status')).out).not.toContain(KENNELS);
     expect(await database.query(`SELECT to_regclass('kennels') AS found`)).toEqual([{ found: null }]);
     await database.query(`INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'Later')`);

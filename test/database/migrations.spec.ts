@@ -99,15 +99,7 @@ describe('the schema of a newer version', () => {
   it('is accepted if it only adds to that of this version', async () => {
     await database.query(`INSERT INTO migrations (timestamp, name) VALUES (9999999999999, '${FUTURE}')`);
     expect(await apply(kennels)).toMatchObject({ applied: [KENNELS], newer: FUTURE });
-    const [last, lastButOne] = migrations.toReversed();
-    const outcomes = [];
-    for (const needed of [last?.name, lastButOne?.name, 'FromTomorrow9999999999998']) {
-      await database.query(`COMMENT ON TABLE migrations IS '${needed}'`);
-      outcomes.push(await messageOf(apply()));
-    }
-    expect(outcomes).toEqual(['done', 'done', rejection]);
-    await database.query(`COMMENT ON TABLE migrations IS NULL`);
-    await database.query('DELETE FROM migrations WHERE name = $1', [last?.name]);
+    await database.query('DELETE FROM migrations WHERE name = $1', [migrations.at(-1)?.name]);
     expect(await messageOf(apply())).toEqual(rejection);
   });
 });
@@ -175,7 +167,7 @@ describe('the reversion of an extension', () => {
   it('is rejected for a newer version of it; so is that of the store', async () => {
     await apply(both);
     expect(await messageOf(apply(kennels))).toBe(
-      `The database was migrated by a newer version of the extension kennels (${Shelters.name}). Install that version again, or run its "db revert" until this migration is reverted. If you have renamed it, give its class this name again.`,
+      `The database was migrated by a newer version of the extension kennels (${Shelters.name}). Install that version again, or run its "db revert" until this migration is reverted.`,
     );
     const older = configWith(database.url, kennels);
     expect(await revertKennels(older)).toMatch(/^The database was migrated by a newer/);
@@ -190,9 +182,7 @@ describe('the reversion of an extension', () => {
     await apply(kennels);
     await apply({ ...kennels, name: 'shelters', scopes: [] });
     const config = configWith(database.url, { ...kennels, name: 'shelters', scopes: [] });
-    expect(await messageOf(revert(config, 'kennels'))).toBe(
-      'No migration is of the extension kennels. Extensions with migrations: shelters.',
-    );
+    expect(await revert(config, 'kennels')).toEqual([]);
     expect(await revert(config, 'shelters')).toEqual([KENNELS]);
   });
 });

@@ -79,7 +79,7 @@ describe('a start that cannot succeed explains in one sentence', () => {
       `CREATE DATABASE ${name} ENCODING 'LATIN1' LOCALE_PROVIDER libc LOCALE 'C' TEMPLATE template0`,
     );
     expect(await rejectionOf({ DATABASE_URL: urlWith((url) => (url.pathname = `/${name}`)) })).toBe(
-      `The database in DATABASE_URL has the encoding LATIN1, and Animal Store needs UTF8: name one that was created with ENCODING 'UTF8'.`,
+      `The database in DATABASE_URL is of PostgreSQL 18 with the encoding LATIN1, and Animal Store needs 15 or later with UTF8: name one that was created with ENCODING 'UTF8' on such a server.`,
     );
     await database.administer(`DROP DATABASE ${name} WITH (FORCE)`);
   });
@@ -91,7 +91,7 @@ describe('a start that cannot succeed explains in one sentence', () => {
     );
     proxy.replaced = [version, '140012'];
     expect(await rejectionOf({ DATABASE_URL: proxy.through(database.directUrl) })).toMatch(
-      /^The server in DATABASE_URL is PostgreSQL 14, and Animal Store needs 15 or later: /,
+      /^The database in DATABASE_URL is of PostgreSQL 14 with the encoding UTF8, and Animal Store needs 15 or later /,
     );
     await proxy.close();
     for (const behave of [undefined, respondAsWebServer]) {

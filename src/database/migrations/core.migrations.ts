@@ -148,13 +148,7 @@ export class Administration1795219200025 extends SqlMigration {
     ALTER TABLE audit_entries ENABLE TRIGGER audit_entries_append_only;
     ALTER TABLE audit_entries DROP COLUMN made_by_key, ALTER COLUMN os_user SET NOT NULL;
     CREATE INDEX api_keys_banned_at ON api_keys (banned_at) WHERE banned_at IS NOT NULL;
-    UPDATE api_keys SET banned_at = NULL, banned_until = NULL, unbanned_at = NULL WHERE banned_at IS NOT NULL;
-    UPDATE api_keys k SET banned_at = least(now(), b.banned_until), banned_until = b.banned_until
-      FROM key_bans b WHERE b.key_id = k.id::text;
-    DELETE FROM external_key_bans;
-    INSERT INTO external_key_bans
-      SELECT key_id, least(now(), banned_until), banned_until FROM key_bans b
-      WHERE NOT EXISTS (SELECT FROM api_keys k WHERE k.id::text = b.key_id);
+    -- Version 1.1.0 has the bans of the time before the upgrade.
     DROP TABLE key_bans, deployment;
     ALTER TABLE accounts DROP COLUMN disabled_at;
     ALTER TABLE extension_migrations
