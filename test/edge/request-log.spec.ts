@@ -30,18 +30,15 @@ describe('the request log', () => {
     expect([status, account]).toEqual([401, undefined]);
   });
 
-  it('has the code of an error, and the account and id of a key that is expired, revoked or of another deployment', async () => {
+  it('has the code of an error, and the account and id of a key that is expired or revoked', async () => {
     for (const [change, code] of [
       ['expires_at = to_timestamp(0)', 'expired_api_key'],
       ['revoked_at = now()', 'revoked_api_key'],
-      ["secret_hash = sha256(('ask_live_' || right($2, 36))::bytea)", 'invalid_api_key'],
     ] as const) {
       const { id, key } = await app.createKey({ account: 'formerly' });
-      await app.database.query(`UPDATE api_keys SET ${change} WHERE id = $1 AND length($2) > 0`, [id, key]);
-      const sent = code === 'invalid_api_key' ? key.replace('ask_test_', 'ask_live_') : key;
+      await app.database.query(`UPDATE api_keys SET ${change} WHERE id = $1`, [id]);
       app.clock.advance({ seconds: 60 });
-      const response = await app.get('/v1/pets', { key: sent, headers: { 'x-request-id': code } });
-      expect(response.status).toBe(401);
+      await app.get('/v1/pets', { key, headers: { 'x-request-id': code } });
       expect(await lineOf(code)).toMatchObject({ status: 401, code, account: 'formerly', key: id });
     }
   });
