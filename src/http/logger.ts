@@ -31,7 +31,6 @@ export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream: Log
     {
       level: logLevel,
       base: null,
-      redact: ['req.headers.authorization', 'headers.authorization'],
       serializers: { err: describe },
       hooks: { streamWrite: maskKeys },
     },

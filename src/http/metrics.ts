@@ -17,9 +17,6 @@ import { routeOf } from './request-log';
 /** One Prometheus may collect from many services. */
 const PREFIX = 'animal_store_';
 
-/** A page takes a few milliseconds; a request may wait seconds for a connection. */
-const DURATION_BUCKETS_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
-
 /** Node accepts more than 30 methods; each would be a separate series. */
 const NAMED_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
 
@@ -35,7 +32,6 @@ export class Metrics {
       'Time from the headers of a request to the end of its response.',
     ),
     labelNames: ['route', 'method', 'status'],
-    buckets: DURATION_BUCKETS_SECONDS,
   });
   private readonly errors = new Counter({
     ...this.named('refusals_total', 'Responses with an Error body, by its code.'),

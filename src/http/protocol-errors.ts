@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { type ApiError, JSON_TYPE } from '../api/errors/api-error';
 import { methodNotAllowed, commonErrors } from '../api/errors/common.errors';
@@ -33,20 +32,20 @@ export class ProtocolErrors {
       if (code === 'ECONNRESET' || !connection) socket.destroy();
       else this.reject(connection, code);
     });
-    server.on('connect', (_request, socket: Socket) => void this.rejectConnect(socket));
+    server.on('connect', (_request, socket: Socket) => this.rejectConnect(socket));
   }
 
   /** Rejects CONNECT, because the service is not a proxy, and closes the connection. */
-  private async rejectConnect(socket: Socket): Promise<void> {
-    // Node has removed its own listener.
+  private rejectConnect(socket: Socket): void {
+    // Node has removed its own listeners. A response that is being sent would need them.
     socket.on('error', () => socket.destroy());
-    await nextTurn();
-    // A response that is being sent would need further listeners of Node.
-    if (this.connections.bySocket.get(socket)?.tasks.length !== 0) socket.destroy();
-    else {
-      const error = methodNotAllowed(this.methods.served().join(', '));
-      closeInStages(socket, this.responseOf(error, socket, 'CONNECT'));
-    }
+    const isQuiet = this.connections.bySocket.get(socket)?.tasks.length === 0;
+    if (!isQuiet) socket.destroy();
+    else
+      closeInStages(
+        socket,
+        this.responseOf(methodNotAllowed(this.methods.served().join(', ')), socket, 'CONNECT'),
+      );
   }
 
   /**

@@ -32,7 +32,7 @@ export class StrictHandling {
     const unknown = Object.keys(Object(query)).filter(
       (name) => !known.includes(name) && (isStrict || known.includes(withoutBrackets(name))),
     );
-    const mistakes = unknown.slice(0, MAX_MISTAKES).map((name) => unknownParameter(name, known));
+    const mistakes = unknown.slice(0, MAX_MISTAKES).map((name) => mistakeOf('query parameter', name, known));
     // Each takes some time, and a body may have thousands.
     for (const each of isStrict ? this.unknown(schema, body) : [])
       if (mistakes.push(each) >= MAX_MISTAKES) break;
@@ -66,8 +66,7 @@ export class StrictHandling {
     if (!isObject(properties) || !isObject(value)) return;
     const known = Object.keys(properties);
     const unknown = Object.keys(value).filter((name) => !known.includes(name));
-    for (const name of unknown.map(visible))
-      yield `There is no member ${[...path, name].join('.')}${hintFor(name, known)}`;
+    for (const name of unknown) yield mistakeOf('member', name, known, path);
     for (const name of known) yield* this.unknown(properties[name], value[name], [...path, name]);
   }
 }
@@ -77,27 +76,21 @@ function withoutBrackets(name: string): string {
   return name.replace(/[[\]].*/s, '');
 }
 
-function unknownParameter(given: string, known: readonly string[]): string {
-  const name = visible(given);
-  const plain = withoutBrackets(name);
-  const hint = known.includes(plain) ? `: write ${plain}, without brackets` : hintFor(name, known);
-  return `There is no query parameter ${name}${hint}`;
-}
-
-/** The document promises a visible name. */
-function visible(given: string): string {
-  return given.trim() === '' ? JSON.stringify(given) : given.slice(0, MAX_NAME_LENGTH).toWellFormed();
-}
-
-function hintFor(name: string, known: readonly string[]): string {
+function mistakeOf(what: string, name: string, known: readonly string[], path: readonly string[] = []) {
   const own = variants(name);
   const near = known.find((other) => variants(other).some((each) => own.includes(each)));
   const list = known.length > 0 ? `: known are ${known.join(', ')}` : '';
-  return near === undefined ? list : `; did you mean ${near}?`;
+  const hint = near === undefined ? list : `; did you mean ${near}?`;
+  return `There is no ${what} ${[...path, visible(name)].join('.')}${hint}`;
+}
+
+/** The document promises a visible name. */
+function visible(name: string): string {
+  return name.trim() === '' ? JSON.stringify(name) : name.slice(0, MAX_NAME_LENGTH).toWellFormed();
 }
 
 /** Lists a name with and without each of its letters. Two names that differ by one letter, or by its place, share one. */
 function variants(name: string): string[] {
-  const plain = name.toLowerCase().replaceAll(/[_-]/g, '');
+  const plain = withoutBrackets(name.slice(0, MAX_NAME_LENGTH)).toLowerCase().replaceAll(/[_-]/g, '');
   return [plain, ...Array.from(plain, (_, index) => plain.slice(0, index) + plain.slice(index + 1))];
 }

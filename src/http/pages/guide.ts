@@ -16,6 +16,8 @@ const PAGES: Readonly<Record<string, string>> = {
   'agents.md': 'guide/agents',
 };
 
+const LAYOUT = readFileSync(join(__dirname, 'guide.html'), 'utf8');
+
 /** A link of Markdown to another file of the package. */
 const LINK = /\[([^\]]+)\]\((?!https:|#)([^)#]+)([^)]*)\)/g;
 
@@ -47,9 +49,15 @@ export function serveGuide(fastify: FastifyInstance, config: Config): void {
   if (config.docsEnabled) pages.unshift(['', 'Animal Store'], ['docs', 'API reference']);
   for (const { path, text, title } of documents) {
     const root = path.includes('/') ? '../' : './';
-    const links = pages.map(([to, name]) => `<a href="${root}${to}">${name}</a>`);
-    const render = () => marked.parse(linkPages(text, root), { async: false });
-    serveStatic(fastify, `/${path}`, () => [pageHeaders(), layout(title, root, links.join('\n'), render())]);
+    serveStatic(fastify, `/${path}`, () => {
+      const parts: Readonly<Record<string, string>> = {
+        title,
+        root,
+        links: pages.map(([to, name]) => `<a href="${root}${to}">${name}</a>`).join('\n'),
+        content: marked.parse(linkPages(text, root), { async: false }),
+      };
+      return [pageHeaders(), LAYOUT.replaceAll(/{{(\w+)}}/g, (_, part: string) => parts[part] ?? '')];
+    });
   }
 }
 
@@ -76,24 +84,4 @@ function linkPages(markdown: string, root: string): string {
     const path = file === '../openapi.json' ? 'openapi.json' : PAGES[file];
     return path === undefined ? text : `[${text}](${root}${path}${anchor})`;
   });
-}
-
-/** Returns an HTML page. @param root the relative address of the service */
-function layout(title: string, root: string, links: string, content: string): string {
-  return `<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8" />
-    <meta name="viewport" content="width=device-width, initial-scale=1" />
-    <title>${title} · Animal Store</title>
-    <link rel="icon" href="${root}favicon.ico" />
-    <link rel="stylesheet" href="${root}guide/pages.css" />
-  </head>
-  <body>
-    <nav aria-label="Pages">${links}</nav>
-    <main>
-${content}</main>
-  </body>
-</html>
-`;
 }
