@@ -19,12 +19,12 @@ const STRIKE_PERIOD_MS = 5 * MINUTE_MS;
 export class Bans {
   /** The number of strikes that ban a key; 0 if bans are switched off. */
   readonly banAfter: number;
+  private readonly banMs: number;
   /** The times of the strikes of each key. A ban deletes them. */
   private readonly strikes = new Map<string, readonly number[]>();
   /** The end of the ban of each key. */
-  readonly ends = new Map<string, number>();
-  private readonly banMs: number;
-  /** The ends of the bans that began here, by key. */
+  private ends = new Map<string, number>();
+  /** The ends of the bans that began here and have no row yet. */
   private readonly unsaved = new Map<string, number>();
 
   constructor(
@@ -38,8 +38,9 @@ export class Bans {
 
   /** Returns the end of the ban of a key, and the time; undefined if the key is not banned. */
   banOf(keyId: string): { readonly bannedUntil: number; readonly now: number } | undefined {
+    const bannedUntil = this.ends.get(keyId);
+    if (bannedUntil === undefined) return undefined;
     const now = this.clock.now();
-    const bannedUntil = this.ends.get(keyId) ?? 0;
     return bannedUntil > now ? { bannedUntil, now } : undefined;
   }
 
@@ -57,13 +58,11 @@ export class Bans {
     const now = this.clock.now();
     const known = this.recentStrikes(keyId, now);
     if (now - (known.at(-1) ?? 0) < STRIKE_SPACING_MS) return decision;
-    const strikes = [...known, now];
-    if (strikes.length < this.banAfter) {
-      this.strikes.set(keyId, strikes);
-      return decision;
-    }
+    this.strikes.set(keyId, [...known, now]);
+    if (known.length + 1 < this.banAfter) return decision;
     const bannedUntil = now + this.banMs;
-    this.begin(keyId, bannedUntil);
+    this.strikes.delete(keyId);
+    this.ends.set(keyId, bannedUntil);
     this.unsaved.set(keyId, bannedUntil);
     return { ...decision, verdict: 'banned', now, bannedUntil, beganBan: true };
   }
@@ -71,7 +70,7 @@ export class Bans {
   /** Saves the bans that began here. If that fails, the next call retries. */
   async save(): Promise<void> {
     for (const [keyId, bannedUntil] of this.unsaved) {
-      await this.repository.saveBan(keyId, bannedUntil, this.banMs);
+      await this.repository.saveBan(keyId, bannedUntil);
       this.unsaved.delete(keyId);
     }
   }
@@ -80,26 +79,14 @@ export class Bans {
   async read(): Promise<void> {
     if (this.banAfter === 0) return;
     const bans = await this.repository.readBans(this.clock.now());
+    this.ends = new Map([...bans.map((each) => [each.keyId, each.bannedUntil] as const), ...this.unsaved]);
     const now = this.clock.now();
-    const banned = new Set([...bans.map(({ keyId }) => keyId), ...this.unsaved.keys()]);
     for (const keyId of this.strikes.keys())
-      if (this.recentStrikes(keyId, now).length === 0) this.strikes.delete(keyId);
-    for (const [keyId, bannedUntil] of this.ends) {
-      // The clock was ahead when a later ban began.
-      const isBanned = bannedUntil > now && bannedUntil <= now + this.banMs;
-      if (!isBanned || !banned.has(keyId)) this.ends.delete(keyId);
-    }
-    for (const { keyId, bannedUntil } of bans)
-      if (bannedUntil > now && (this.ends.get(keyId) ?? 0) < bannedUntil) this.begin(keyId, bannedUntil);
-  }
-
-  private begin(keyId: string, bannedUntil: number): void {
-    this.strikes.delete(keyId);
-    this.ends.set(keyId, bannedUntil);
+      if (this.ends.has(keyId) || this.recentStrikes(keyId, now).length === 0) this.strikes.delete(keyId);
   }
 
   /** Returns the strikes that count: a ban needs them within the strike period. */
-  private recentStrikes(keyId: string, now: number): number[] {
-    return (this.strikes.get(keyId) ?? []).filter((at) => at > now - STRIKE_PERIOD_MS && at <= now);
+  private recentStrikes(keyId: string, now: number): readonly number[] {
+    return (this.strikes.get(keyId) ?? []).filter((at) => at > now - STRIKE_PERIOD_MS);
   }
 }

@@ -1,4 +1,4 @@
 export { Bans } from './bans';
 export { RateLimitModule } from './rate-limit.module';
 export { RateLimitStore, type Standing, type Usage } from './rate-limit.store';
-export { CurrentStanding, ThrottleGuard } from './throttle.guard';
+export { ThrottleGuard } from './throttle.guard';

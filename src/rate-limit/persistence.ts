@@ -9,7 +9,6 @@ import { RateLimitStore } from './rate-limit.store';
 
 /** Number of runs between two registrations and two removals of ended entries. */
 const RUNS_PER_ROUND = 3;
-const FINAL_SAVE_LIMIT_MS = 3 * SECOND_MS;
 
 /**
  * Keeps counters and bans in PostgreSQL.
@@ -41,13 +40,8 @@ export class Persistence extends PeriodicWork {
 
   /** Runs after the last response and before the pool closes. */
   override async onApplicationShutdown(): Promise<void> {
-    // A database that hangs must not delay the exit. It costs a second of counts, as a crash does.
-    const limit = new Promise((resolve) => setTimeout(resolve, FINAL_SAVE_LIMIT_MS).unref());
-    const leave = async (): Promise<void> => {
-      await super.onApplicationShutdown();
-      await this.repository.leave(this.instanceId).catch(() => undefined);
-    };
-    await Promise.race([leave(), limit]);
+    await super.onApplicationShutdown();
+    await this.repository.leave(this.instanceId).catch(() => undefined);
   }
 
   override async run(): Promise<void> {

@@ -19,10 +19,12 @@ const LOAD = `
          json_build_object('used', day_used, 'endsAt', (extract(epoch FROM day_ends_at) * 1000)::bigint) AS day
   FROM rate_limit_counters WHERE greatest(minute_ends_at, day_ends_at) > $1`;
 
-/** A margin keeps the rows of other instances. */
+/** The margin and the earlier of two clocks keep the rows of other instances. */
 const SWEEP = `
   WITH stopped AS (
     DELETE FROM rate_limit_instances WHERE seen_at < now() - interval '1 hour'
+  ), ended AS (
+    DELETE FROM key_bans WHERE banned_until < least($1, now()) - interval '1 hour'
   )
   DELETE FROM rate_limit_counters
   WHERE greatest(minute_ends_at, day_ends_at) < least($1, now()) - interval '1 hour'`;
@@ -33,16 +35,13 @@ const REGISTER = `
 
 const LEAVE = 'DELETE FROM rate_limit_instances WHERE id = $1';
 
-/** A ban ends at most $3 ms from now by the clock of the database: this clock may be ahead. */
 const SAVE_BAN = `
-  INSERT INTO key_bans (key_id, banned_until) VALUES ($1, least($2, now() + $3::float8 * interval '1 ms'))
+  INSERT INTO key_bans (key_id, banned_until) VALUES ($1, $2)
   ON CONFLICT (key_id) DO UPDATE SET banned_until = excluded.banned_until`;
 
-/** A margin keeps the rows of other instances, whose clocks may be behind. */
 const READ_BANS = `
-  WITH ended AS (DELETE FROM key_bans WHERE banned_until < least($1, now()) - interval '1 day')
   SELECT key_id AS "keyId", (extract(epoch FROM banned_until) * 1000)::float8 AS "bannedUntil"
-  FROM key_bans`;
+  FROM key_bans WHERE banned_until > $1`;
 
 /** The counters, the bans, and the list of the running instances. Times are milliseconds since the epoch. */
 @Injectable()
@@ -66,7 +65,7 @@ export class RateLimitRepository {
     await this.sql.rows(REGISTER, [instanceId]);
   }
 
-  /** Deletes ended counters, and the rows of instances that were killed. */
+  /** Deletes ended counters and bans, and the rows of instances that were killed. */
   async sweep(now: number): Promise<void> {
     await this.sql.rows(SWEEP, [new Date(now)]);
   }
@@ -76,11 +75,11 @@ export class RateLimitRepository {
     await this.sql.rows(LEAVE, [instanceId]);
   }
 
-  async saveBan(keyId: string, bannedUntil: number, banMs: number): Promise<void> {
-    await this.sql.rows(SAVE_BAN, [keyId, new Date(bannedUntil), banMs]);
+  async saveBan(keyId: string, bannedUntil: number): Promise<void> {
+    await this.sql.rows(SAVE_BAN, [keyId, new Date(bannedUntil)]);
   }
 
-  /** Also returns the bans that ended within a day. */
+  /** Returns the bans that have not ended. */
   readBans(now: number): Promise<{ readonly keyId: string; readonly bannedUntil: number }[]> {
     return this.sql.rows(READ_BANS, [new Date(now)]);
   }

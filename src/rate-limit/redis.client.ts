@@ -7,6 +7,8 @@ import type { Report } from './rate-limit.store';
 export const CONNECT_LIMIT_MS = 750;
 export const RETRY_MS = 200;
 const PING_INTERVAL_MS = 500;
+/** Closes the connection to a Redis that is frozen: it responds neither to the login nor to a ping. */
+const SILENCE_LIMIT_MS = 5_000;
 
 /** `take.lua`. The library sends its digest, and the script itself to a Redis that does not know it. */
 const TAKE = {
@@ -38,7 +40,11 @@ export async function createRedisClient(url: string) {
     disableOfflineQueue: true,
     // Redis may close a connection that is idle.
     pingInterval: PING_INTERVAL_MS,
-    socket: { connectTimeout: CONNECT_LIMIT_MS, reconnectStrategy: RETRY_MS },
+    socket: {
+      connectTimeout: CONNECT_LIMIT_MS,
+      socketTimeout: SILENCE_LIMIT_MS,
+      reconnectStrategy: RETRY_MS,
+    },
   });
 }
 

@@ -41,17 +41,18 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     return this.client.isReady && !this.failed;
   }
 
-  /** Waits for the first attempt to connect. */
+  /** Waits for the connection, but not for long for a frozen Redis, which accepts it and does not respond to the login. */
   async onModuleInit(): Promise<void> {
     const { client } = this;
-    client.on('connect', () => this.limitLogin());
     client.on('ready', () => this.reportSuccess('connection'));
     client.on('error', (error) => {
       // Otherwise Redis rejected a ping, which tells nothing about a request, or this store has closed the connection.
       if (client.isOpen && !client.isReady) this.reportFailure('connection', error);
     });
     this.connect();
-    await this.attempt();
+    await withTimeout(CONNECT_LIMIT_MS, once(client, 'ready')).catch((error) =>
+      this.reportFailure('connection', error),
+    );
   }
 
   /** Runs after the last response. */
@@ -87,7 +88,7 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
       return this.merge(owner, limits, report, isTaking);
     } catch (error) {
       // Other requests that were under way fail with the same connection.
-      if (client.isReady) this.replaceConnection('request', error);
+      if (client.isReady) this.replaceConnection(error);
       throw error;
     }
   }
@@ -97,26 +98,9 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     this.client.connect().catch(() => undefined);
   }
 
-  /** Resolves when the attempt under way has succeeded or failed. */
-  private attempt(): Promise<unknown> {
-    const { client } = this;
-    return Promise.race([once(client, 'ready'), once(client, 'end')]).catch(() => undefined);
-  }
-
-  /** A frozen Redis accepts the connection, but does not respond to the login. */
-  private limitLogin(): void {
-    const { client } = this;
-    // The library does not end an attempt under way when the client is closed.
-    if (!client.isOpen) client.destroy();
-    else
-      withTimeout(CONNECT_LIMIT_MS, this.attempt()).catch((error) =>
-        this.replaceConnection('connection', error),
-      );
-  }
-
-  /** The next connection may reach another server, such as a new master. */
-  private replaceConnection(failed: 'connection' | 'request', error: unknown): void {
-    this.reportFailure(failed, error);
+  /** The next connection may reach another server, such as a new primary. */
+  private replaceConnection(error: unknown): void {
+    this.reportFailure('request', error);
     this.client.destroy();
     this.retryTimer = setTimeout(() => this.connect(), RETRY_MS);
   }

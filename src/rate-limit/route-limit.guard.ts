@@ -18,7 +18,7 @@ export class RouteLimitGuard extends ThrottlerGuard {
 
   protected override async handleRequest(found: ThrottlerRequest): Promise<boolean> {
     if (found.limit !== NO_LIMIT) return super.handleRequest(found);
-    this.unlimited.add(requestOf(found.context).routeOptions.config);
+    this.unlimited.add(found.context.switchToHttp().getRequest<FastifyRequest>().routeOptions.config);
     return true;
   }
 
@@ -26,25 +26,12 @@ export class RouteLimitGuard extends ThrottlerGuard {
     return ownerOfRequest(request);
   }
 
-  /** The methods, versions and paths of a handler share a window. Two teams may give controllers one name. */
-  protected override generateKey(context: ExecutionContext, tracker: string): string {
-    // `/v1/cats/:id` has the base path of its controller after the version.
-    const [, , base] = requestOf(context).routeOptions.url?.split('/') ?? [];
-    return `${tracker} ${base} ${context.getClass().name}.${context.getHandler().name}`;
-  }
-
   protected override async throwThrottlingException(
-    context: ExecutionContext,
+    _context: ExecutionContext,
     { timeToBlockExpire }: ThrottlerLimitDetail,
   ): Promise<void> {
-    const request = requestOf(context);
-    if (request.rateLimit) request.rateLimit = { ...request.rateLimit, verdict: 'limited' };
     const headers = { 'Retry-After': String(timeToBlockExpire) };
     const message = 'The requests of this operation are used up. Wait for the seconds in Retry-After.';
     throw commonErrors.rate_limit_exceeded({ message, headers });
   }
-}
-
-function requestOf(context: ExecutionContext): FastifyRequest {
-  return context.switchToHttp().getRequest<FastifyRequest>();
 }

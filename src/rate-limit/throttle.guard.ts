@@ -1,11 +1,5 @@
-import {
-  type CanActivate,
-  createParamDecorator,
-  type ExecutionContext,
-  Inject,
-  Injectable,
-} from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
 import { CONFIG, type Config } from '../config/config';
 import type { ApiError } from '../api/errors/api-error';
 import { commonErrors } from '../api/errors/common.errors';
@@ -18,7 +12,6 @@ import {
   ownerOfRequest,
   type OwnerLimits,
   RateLimitStore,
-  type Standing,
   type Usage,
   type WindowsAtTime,
 } from './rate-limit.store';
@@ -46,17 +39,19 @@ export class ThrottleGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const http = context.switchToHttp();
     const request = http.getRequest<FastifyRequest>();
-    const counted = this.countInPlan(request, http.getResponse<FastifyReply>());
-    const { keyRejection, routeOptions } = request;
-    if (keyRejection || this.routes.unlimited.has(routeOptions.config)) return counted;
+    const { config } = request.routeOptions;
+    // A public route has only limits of its own.
+    const counted = config.public || this.countInPlan(request, http.getResponse<FastifyReply>(), config);
+    if (request.keyRejection || this.routes.unlimited.has(config)) return counted;
     return Promise.resolve(counted).then(() => this.routes.canActivate(context));
   }
 
-  /** A public route is not counted. */
-  private countInPlan(request: FastifyRequest, reply: FastifyReply): true | Promise<true> {
+  private countInPlan(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { uncounted }: FastifyContextConfig,
+  ): true | Promise<true> {
     const { principal } = request;
-    const { public: isPublic, uncounted } = request.routeOptions.config;
-    if (isPublic) return true;
     const owner = ownerOfRequest(request);
     const limits = principal?.limits ?? this.anonymousLimits;
     if (principal && uncounted) {
@@ -67,7 +62,7 @@ export class ThrottleGuard implements CanActivate {
       });
     }
     if (request.raw[COUNTED]) return true;
-    const ban = principal && this.bans.ends.has(principal.keyId) && this.bans.banOf(principal.keyId);
+    const ban = principal && this.bans.banOf(principal.keyId);
     const decision: Decision | Promise<Decision> = ban
       ? { verdict: 'banned', windows: this.store.peek(owner, limits), ...ban }
       : this.store.take(owner, limits);
@@ -99,17 +94,6 @@ export class ThrottleGuard implements CanActivate {
     return true;
   }
 }
-
-/**
- * Injects the windows of the account and the strikes of the key into a controller method.
- *
- * @throws Error on a route that is not `uncounted`
- */
-export const CurrentStanding = createParamDecorator((_data: unknown, context: ExecutionContext): Standing => {
-  const { standing } = context.switchToHttp().getRequest<FastifyRequest>();
-  if (!standing) throw new Error('@CurrentStanding() on a route that counts its requests');
-  return standing;
-});
 
 /**
  * Returns the headers of a response: the tightest window, and both as draft-ietf-httpapi-ratelimit-headers-10 defines

@@ -57,7 +57,6 @@ describe('bans', () => {
     const headers = { 'retry-after': '300', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': reset };
     const response = await get();
     expectError(response, 429, 'api_key_banned');
-    expect(response.json.message).toContain('300 s');
     expect(response.headers).toMatchObject(headers);
     expect(response.headers['ratelimit']).toMatch(/^"minute";r=0;t=300, "day";r=0;t=300$/);
     app.clock.advance({ seconds: BAN_SECONDS - 0.5 });
@@ -110,40 +109,5 @@ describe('bans', () => {
     });
     await app.runDueWork();
     expect([await bannedUntil(), await codeOf()]).toEqual([inSeconds(BAN_SECONDS), 'api_key_banned']);
-  });
-
-  it('keeps its row until a day after its end by the clock of the database', async () => {
-    await app.database.query(
-      `INSERT INTO key_bans VALUES ('over', now() - interval '25 h'), ('on', now() - interval '23 h')`,
-    );
-    app.clock.advance({ seconds: 10 * 366 * 86_400 });
-    await app.runDueWork();
-    const rows = await app.database.query(`SELECT key_id FROM key_bans WHERE key_id IN ('over', 'on')`);
-    expect(rows).toEqual([{ key_id: 'on' }]);
-  });
-
-  it('of an instance with a wrong clock stays in force there, and ends in time elsewhere', async () => {
-    setClock(app, Date.now());
-    const database = Object.assign(Object.create(app.database), { drop: () => Promise.resolve() });
-    const other = await startApp(SETTINGS, { database });
-    for (const [seconds, isBanned] of [
-      [-600, false],
-      [86_400, true],
-    ] as const) {
-      ({ key, id } = await app.createKey({ choice }));
-      setClock(other, app.clock.now() + seconds * 1_000);
-      await hammer(other);
-      for (const each of [other, app, other]) await each.runDueWork();
-      expect((await other.get('/v1/pets', { key })).json.code).toBe('api_key_banned');
-      const shown = [(await strikes()).bannedUntil, await bannedUntil()];
-      expect(shown.map((time) => time !== null)).toEqual([isBanned, isBanned]);
-      app.clock.advance({ seconds: BAN_SECONDS });
-      expect([await strikes(), await bannedUntil()]).toEqual([NO_STRIKES, null]);
-      // The clock is right again.
-      setClock(other, app.clock.now());
-      await other.runDueWork();
-      expect(await strikes(key, other)).toEqual(NO_STRIKES);
-    }
-    await other.close();
   });
 });

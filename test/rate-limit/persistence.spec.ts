@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { RateLimitStore } from '../../src/rate-limit';
-import { poolOf } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import type { HttpResponse } from '../support/http';
@@ -146,23 +145,6 @@ describe('counters without Redis', () => {
     await passUntil(async () => (await saved())[0] === 2);
     await app.runDueWork();
     expect(await saved()).toEqual([2]);
-  });
-
-  it('delay a stop by at most 3 s if the database hangs', async () => {
-    await get();
-    await lock();
-    holdTimers({ timeouts: true });
-    const stopped = app.nest.close();
-    await until(async () => (await waiting()).length === 1);
-    pass({ seconds: 3 });
-    // The pool closes next, which ends a query without a response: see `createPatientDatabase`.
-    await until(() => poolOf(app).ending);
-    pass({ seconds: 60 });
-    await stopped;
-    await app.database.query('COMMIT');
-    holdTimers();
-    await app.restart();
-    expect((await get()).status).toBe(200);
   });
 
   it('are deleted an hour after their windows have ended; a fast clock deletes no other rows', async () => {

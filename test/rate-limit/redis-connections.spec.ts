@@ -87,11 +87,12 @@ describeWithRedis('a connection to Redis', () => {
     const server = await start();
     const store = await open(urlOf(server), 50);
     server.freeze();
-    const frozen = await open(urlOf(server, 'app:secret@'));
+    const frozen = await open(urlOf(server, '', '/1'));
     await store.take('account:1', ROOMY);
     expect([frozen.isShared, store.isShared]).toEqual([false, false]);
     server.thaw();
     await untilShared(store);
+    await until(() => frozen.isShared);
     const lost = [750, 50].map((ms) => `Redis is unavailable (no response within ${ms} ms)`);
     expect(warnings.slice(0, 2)).toEqual(lost.map((each) => expect.stringContaining(each)));
   });

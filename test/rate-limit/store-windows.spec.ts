@@ -99,7 +99,6 @@ describeWithRedis('stores that share a Redis', () => {
   it('admit exactly the requests of the model, with the rights of docs/deploy.md', async () => {
     const asApp = () => createRedisClient(`redis://app:secret@127.0.0.1:${redis.port}/0`);
     const both = [await open(await asApp()), await open(await asApp())];
-    await inRedis("return redis.call('SET', 'animal-store:{one:1}:minute', 'a value of another type')");
     await expectModel(clock, both, 12);
     expect(both.map(({ isShared }) => isShared)).toEqual([true, true]);
   });

@@ -83,7 +83,7 @@ declare module 'fastify' {
     /** The decision of the rate limit; undefined if the request is not counted. @internal */
     rateLimit?: RateLimitDecision;
 
-    /** The windows of the account and the strikes of the key, on a route that counts no requests; `@CurrentStanding()`. @internal */
+    /** The windows of the account and the strikes of the key, on a route that counts no requests. @internal */
     standing?: Standing;
 
     /** The body as the client sent it, byte for byte; undefined if it is empty. @internal */

@@ -1,9 +1,10 @@
-import { Controller, Get } from '@nestjs/common';
+import { Controller, Get, Req } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
 import type { Principal } from '../../api/routes/request-context';
 import { CurrentPrincipal } from '../current-principal';
 import { Operation } from '../../api/operation/operation.decorator';
 import { ANY_KEY } from '../../api/routes/route-facts';
-import { Bans, CurrentStanding, type Standing, type Usage } from '../../rate-limit';
+import { Bans, type Usage } from '../../rate-limit';
 import { ApiKey, type ApiKeyWindow } from './own-key.dto';
 
 @Controller('key')
@@ -21,12 +22,10 @@ export class OwnKeyController {
     uncounted: true,
     returns: [200, ApiKey, 'The key.'],
   })
-  getKey(
-    @CurrentPrincipal() principal: Principal,
-    @CurrentStanding() { windows, strikes, bannedUntil }: Standing,
-  ): ApiKey {
-    const { minute, day } = windows;
-    if (!day) throw new Error('the rate-limit store has no daily window of an account');
+  getKey(@CurrentPrincipal() principal: Principal, @Req() { standing }: FastifyRequest): ApiKey {
+    if (!standing?.windows.day) throw new Error('ThrottleGuard sets both windows on an uncounted route');
+    const { strikes, bannedUntil } = standing;
+    const { minute, day } = standing.windows;
     return {
       id: principal.keyId,
       label: principal.label ?? null,
