@@ -37,5 +37,6 @@ export { Sql, type Statement } from './database/sql';
 export { Clock } from './time/clock';
 
 export { Events } from './events';
-export { petErrors, PetEvents, PetHolds, PetsModule, PetsService } from './pets';
-export { OrderEvents, StoreOrdersModule } from './store-orders';
+// `PetEvents` and `OrderEvents` are earlier names of the hooks.
+export { petErrors, PetHolds, PetHooks, PetHooks as PetEvents, PetsModule, PetsService } from './pets';
+export { OrderHooks, OrderHooks as OrderEvents, StoreOrdersModule } from './store-orders';

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { insufficientScope, type Principal } from '../auth';
-import { petEvents } from '../pets';
+import { petEventTypes } from '../pets';
 import type { EventTypes } from '../api/extension/extension';
-import { orderEvents } from '../store-orders';
+import { orderEventTypes } from '../store-orders';
 
 /** The types of the store's own events. */
-export const EVENT_TYPES: readonly string[] = Object.keys({ ...petEvents, ...orderEvents });
+export const EVENT_TYPES: readonly string[] = Object.keys({ ...petEventTypes, ...orderEventTypes });
 
 /** The types that requests may name: those of the store that was started last, as a process has one. */
 export const KNOWN_TYPES = [...EVENT_TYPES];

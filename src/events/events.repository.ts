@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { petEvents } from '../pets';
+import { petEventTypes } from '../pets';
 import { Sql, type Statement } from '../database/sql';
 import { MAX_ITEMS } from '../api/lists/page';
 import { EVENT_TYPES, EventTypeRegistry, type TypeFilter } from './event-type-registry';
@@ -44,7 +44,7 @@ interface FoundEvents {
 type Columns = [boolean, bigint, bigint | null, string, Date, string, bigint | null];
 
 /** The types of events without an account. */
-const OF_ANIMALS = Object.keys(petEvents).join();
+const OF_ANIMALS = Object.keys(petEventTypes).join();
 
 /** The bits of an id that number the events of a transaction (decision 35). */
 const POSITION_BITS = 22;

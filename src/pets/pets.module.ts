@@ -4,7 +4,8 @@ import { petsMigrations } from './migrations/pets.migrations';
 import { PetCountsController } from './pet-counts.controller';
 import { PetCountsRepository } from './pet-counts.repository';
 import { PetCountsService } from './pet-counts.service';
-import { PetEvents, PetHolds } from './pet-hooks';
+import { PetHolds } from './pet-holds';
+import { PetHooks } from './pet-hooks';
 import { PetEntity } from './pet.entity';
 import { PetsController } from './pets.controller';
 import { Pet } from './pets.dto';
@@ -15,7 +16,7 @@ import { PetsService } from './pets.service';
 const facts = { data: Pet, scope: petScopes.read, isShared: true } as const;
 
 /** The events that the triggers of the table write. */
-export const petEvents = {
+export const petEventTypes = {
   'pet.created': facts,
   'pet.updated': facts,
   'pet.deleted': facts,
@@ -25,11 +26,11 @@ export const petEvents = {
   name: 'pets',
   migrations: petsMigrations,
   scopes: Object.values(petScopes),
-  events: petEvents,
+  events: petEventTypes,
   tags: { pets: 'Animals of the store.' },
   imports: [TypeOrmModule.forFeature([PetEntity])],
   controllers: [PetsController, PetCountsController],
-  providers: [PetsRepository, PetsService, PetEvents, PetHolds, PetCountsRepository, PetCountsService],
-  exports: [PetsService, PetEvents, PetHolds],
+  providers: [PetsRepository, PetsService, PetHooks, PetHolds, PetCountsRepository, PetCountsService],
+  exports: [PetsService, PetHooks, PetHolds],
 })
 export class PetsModule {}

@@ -6,7 +6,8 @@ import { Sql } from '../database/sql';
 import type { Page } from '../api/lists/page';
 import { isInForce, type Precondition } from '../api/entity-tags/entity-tag';
 import type { ListPetsQuery, NewPet, Pet, PetUpdate } from './pets.dto';
-import { PetEvents, PetHolds } from './pet-hooks';
+import { PetHolds } from './pet-holds';
+import { PetHooks } from './pet-hooks';
 import { PET_STATUSES_BEFORE, type PetStatus } from './pet-status';
 import { petErrors } from './pets.errors';
 import { petPages, PetsRepository } from './pets.repository';
@@ -19,7 +20,7 @@ export class PetsService {
   constructor(
     private readonly sql: Sql,
     private readonly pets: PetsRepository,
-    private readonly events: PetEvents,
+    private readonly hooks: PetHooks,
     private readonly holds: PetHolds,
   ) {}
 
@@ -30,20 +31,20 @@ export class PetsService {
 
   create(pet: NewPet, outer?: EntityManager): Promise<Pet> {
     // Without listeners the insertion is a transaction of its own, which costs one round trip instead of three.
-    if (this.events.isEmpty) return this.pets.insert(pet, outer);
+    if (this.hooks.isEmpty) return this.pets.insert(pet, outer);
     return this.sql.transaction(async (transaction) => {
       const created = await this.pets.insert(pet, transaction);
-      await this.events.run({ pet: created, previous: undefined }, transaction);
+      await this.hooks.run({ pet: created, previous: undefined }, transaction);
       return created;
     }, outer);
   }
 
   /** Adds animals, all or none. Their ids ascend in the order of the animals. */
   createAll(pets: readonly NewPet[], outer?: EntityManager): Promise<readonly Pet[]> {
-    if (this.events.isEmpty) return this.pets.insertAll(pets, outer);
+    if (this.hooks.isEmpty) return this.pets.insertAll(pets, outer);
     return this.sql.transaction(async (transaction) => {
       const created = await this.pets.insertAll(pets, transaction);
-      for (const pet of created) await this.events.run({ pet, previous: undefined }, transaction);
+      for (const pet of created) await this.hooks.run({ pet, previous: undefined }, transaction);
       return created;
     }, outer);
   }
@@ -68,7 +69,7 @@ export class PetsService {
       const { status = previous.status } = change;
       if (status !== previous.status) await this.holds.requireNone('updatePet', id, transaction);
       const pet = await this.pets.update(previous, change, transaction);
-      await this.events.run({ pet, previous }, transaction);
+      await this.hooks.run({ pet, previous }, transaction);
       return pet;
     });
   }
@@ -87,7 +88,7 @@ export class PetsService {
         precondition(pet);
         await this.holds.requireNone('deletePet', id, transaction);
         await this.pets.delete(pet, transaction);
-        await this.events.removals.run(pet, transaction).catch(rethrowOwn);
+        await this.hooks.removals.run(pet, transaction);
       });
     } catch (error) {
       throw isStillReferenced(error) ? petErrors.pet_in_use() : error;
@@ -101,13 +102,13 @@ export class PetsService {
    * @internal
    */
   async changeStatus(id: bigint, to: PetStatus, transaction: EntityManager): Promise<void> {
-    const previous = this.events.isEmpty ? undefined : await this.pets.lock(id, transaction);
+    const previous = this.hooks.isEmpty ? undefined : await this.pets.lock(id, transaction);
     const pet = await this.pets.changeStatus(id, to, PET_STATUSES_BEFORE[to], transaction);
     if (!pet) {
       await this.get(id, transaction);
       throw petErrors.pet_not_available();
     }
-    if (previous) await this.events.run({ pet, previous }, transaction);
+    if (previous) await this.hooks.run({ pet, previous }, transaction);
   }
 
   /**
@@ -120,9 +121,4 @@ export class PetsService {
     if (!pet) throw notFound();
     return pet;
   }
-}
-
-/** A foreign key that a listener violates itself does not say that the animal is in use. */
-function rethrowOwn(error: unknown): never {
-  throw isStillReferenced(error) ? new Error('a listener violates a foreign key', { cause: error }) : error;
 }

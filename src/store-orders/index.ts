@@ -1,3 +1,3 @@
-export { OrderEvents } from './order-listeners';
-export { orderEvents, StoreOrdersModule } from './store-orders.module';
+export { OrderHooks } from './order-hooks';
+export { orderEventTypes, StoreOrdersModule } from './store-orders.module';
 export { orderScopes } from './store-orders.scopes';

@@ -2,8 +2,8 @@ import { AccountsModule } from '../auth';
 import { PetsModule } from '../pets';
 import { type EventTypes, StoreExtension } from '../api/extension/extension';
 import { storeOrdersMigrations } from './migrations/store-orders.migrations';
-import { OrderEvents } from './order-listeners';
 import { OrderExpiry } from './order-expiry';
+import { OrderHooks } from './order-hooks';
 import type { OrderStatus } from './order-status';
 import { StoreOrdersController } from './store-orders.controller';
 import { StoreOrdersRepository } from './store-orders.repository';
@@ -15,7 +15,7 @@ const scope = [orderScopes.read, orderScopes.manage] as const;
 const facts = { data: Order, scope, staffScope: orderScopes.manage };
 
 /** The events that the triggers of the table write. */
-export const orderEvents = {
+export const orderEventTypes = {
   'order.placed': facts,
   'order.approved': facts,
   'order.delivered': facts,
@@ -27,14 +27,14 @@ export const orderEvents = {
   migrations: storeOrdersMigrations,
   settings: orderSettings,
   scopes: Object.values(orderScopes),
-  events: orderEvents,
+  events: orderEventTypes,
   tags: {
     'store orders':
       'Orders of animals. A key sees only the orders of its account; with `orders:manage` those of every account.',
   },
   imports: [PetsModule, AccountsModule],
   controllers: [StoreOrdersController],
-  providers: [StoreOrdersRepository, StoreOrdersService, OrderEvents, OrderExpiry],
-  exports: [StoreOrdersService, OrderEvents],
+  providers: [StoreOrdersRepository, StoreOrdersService, OrderHooks, OrderExpiry],
+  exports: [StoreOrdersService, OrderHooks],
 })
 export class StoreOrdersModule {}

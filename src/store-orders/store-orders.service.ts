@@ -10,7 +10,7 @@ import { Sql } from '../database/sql';
 import type { Page } from '../api/lists/page';
 import type { Precondition } from '../api/entity-tags/entity-tag';
 import { petErrors, PetHolds, PetsService } from '../pets';
-import { OrderEvents } from './order-listeners';
+import { OrderHooks } from './order-hooks';
 import { ORDER_STATUSES_BEFORE, SET_BY, type OrderStatus, PET_STATUS_AFTER } from './order-status';
 import type { ListOrdersQuery, NewOrder, Order } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
@@ -44,7 +44,7 @@ export class StoreOrdersService {
     private readonly pets: PetsService,
     private readonly accounts: AccountsService,
     private readonly holds: PetHolds,
-    private readonly events: OrderEvents,
+    private readonly hooks: OrderHooks,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: OrderConfig,
   ) {}
@@ -95,7 +95,7 @@ export class StoreOrdersService {
         const isTaken = await this.orders.hasOpenOrder(petId, transaction);
         throw isTaken ? petErrors.pet_not_available() : orderErrors.too_many_open_orders();
       }
-      await this.events.run({ order: placed, accountId, previous: undefined }, transaction);
+      await this.hooks.run({ order: placed, accountId, previous: undefined }, transaction);
       return placed;
     }, outer);
   }
@@ -140,7 +140,7 @@ export class StoreOrdersService {
     await this.orders.updateStatus(order, transaction);
     const petStatus = PET_STATUS_AFTER[status];
     if (petStatus) await this.pets.changeStatus(order.petId, petStatus, transaction);
-    await this.events.run({ order, accountId: order.accountId, previous: previous.status }, transaction);
+    await this.hooks.run({ order, accountId: order.accountId, previous: previous.status }, transaction);
     return order;
   }
 

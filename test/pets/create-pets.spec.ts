@@ -1,5 +1,5 @@
 import { Module } from '@nestjs/common';
-import { PetEvents, PetsModule } from '../../src';
+import { PetHooks, PetsModule } from '../../src';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase, hasPreparedStatements } from '../support/database';
 import { expectError } from '../support/expect-error';
@@ -13,8 +13,8 @@ const told: string[] = [];
 
 @Module({ imports: [PetsModule] })
 class WatchingModule {
-  constructor(events: PetEvents) {
-    events.onChanged(({ pet, previous }) => {
+  constructor(hooks: PetHooks) {
+    hooks.onChanged(({ pet, previous }) => {
       if (pet.name === 'bad') throw new Error('no');
       told.push(`${pet.id} ${previous?.name ?? 'new'}`);
     });

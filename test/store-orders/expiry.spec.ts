@@ -1,6 +1,6 @@
 import { Injectable, Module, type OnModuleInit } from '@nestjs/common';
 import type { GivenConfig } from '../../src/app/build';
-import { OrderEvents, PetEvents, PetsModule, Sql, StoreOrdersModule } from '../../src';
+import { OrderHooks, PetHooks, PetsModule, Sql, StoreOrdersModule } from '../../src';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
@@ -17,8 +17,8 @@ const RACES = 6;
 class Journal implements OnModuleInit {
   constructor(
     private readonly sql: Sql,
-    private readonly orders: OrderEvents,
-    private readonly pets: PetEvents,
+    private readonly orders: OrderHooks,
+    private readonly pets: PetHooks,
   ) {}
 
   onModuleInit(): void {

@@ -1,5 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { CONFIG, type ConfigOf, Events, OrderEvents, PetHolds, pages, PetsService, Sql } from 'animal-store';
+import { CONFIG, type ConfigOf, Events, OrderHooks, PetHolds, pages, PetsService, Sql } from 'animal-store';
 import type { Precondition, Statement } from 'animal-store';
 import type { EntityManager } from 'typeorm';
 import {
@@ -55,7 +55,7 @@ export class AppointmentsService {
     private readonly sql: Sql,
     private readonly pets: PetsService,
     private readonly holds: PetHolds,
-    private readonly orders: OrderEvents,
+    private readonly orders: OrderHooks,
     private readonly events: Events,
     @Inject(CONFIG) private readonly config: ConfigOf<typeof groomingSettings>,
   ) {}

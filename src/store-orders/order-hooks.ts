@@ -11,9 +11,9 @@ export interface OrderMove {
   readonly previous: OrderStatus | undefined;
 }
 
-/** Tells other modules of every order that is placed or changes its status, inside its transaction. */
+/** Listeners of other modules to every order that is placed or changes its status, which run inside its transaction. */
 @Injectable()
-export class OrderEvents extends ChangeListeners<OrderMove> {
+export class OrderHooks extends ChangeListeners<OrderMove> {
   /** Adds a listener. Call it in `onModuleInit`. */
   onMoved(listener: ChangeListener<OrderMove>): void {
     this.add(listener);
