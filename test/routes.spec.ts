@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyContextConfig, FastifyInstance, RouteOptions } from 'fastify';
 import { createStore } from '../src/app/store';
-import { ANY_KEY } from '../src/api/routes/route-facts';
+import { ANY_KEY, SCOPES } from '../src/api/routes/route-facts';
 import { startApp, type TestApp } from './support/app';
 import { expectError } from './support/expect-error';
 
@@ -32,7 +32,7 @@ const ANY_KEY_ROUTES = ['/v1/key', '/mcp', '/v1/usage'];
 /** Routes that a module adds to Fastify itself. */
 const FORGOTTEN: [path: string, config: FastifyContextConfig][] = [
   ['/forgotten', {}],
-  ['/v1/unguarded/forgotten', { scopes: ['pets:read'] }],
+  ['/v1/unguarded/forgotten', { scopes: ['pets:read'] } as object],
 ];
 
 const ABSOLUTE = 'https://api.example.com/store/v1';
@@ -81,14 +81,14 @@ describe('routes', () => {
     );
     const { scopes } = createStore();
     const isPublic = ({ config }: RouteOptions) => config?.public === true;
-    const isForAnyKey = ({ config }: RouteOptions) => config?.scopes?.join() === ANY_KEY;
+    const isForAnyKey = ({ config }: RouteOptions) => config?.[SCOPES]?.join() === ANY_KEY;
     const forAnyKey = declared.filter(isForAnyKey).map(({ url }) => url);
     expect([...new Set(forAnyKey)]).toEqual(ANY_KEY_ROUTES);
     const undeclared = declared.filter(
       (route) =>
         !isPublic(route) &&
         !isForAnyKey(route) &&
-        !route.config?.scopes?.every((scope) => scopes.includes(scope as never)),
+        !route.config?.[SCOPES]?.every((scope) => scopes.includes(scope as never)),
     );
     expect(undeclared.map(({ method, url }) => `${String(method)} ${url}`)).toEqual([]);
     const open = declared.filter(isPublic).map(({ url }) => url.replace(/^\/docs\/.*/, '/docs/*'));

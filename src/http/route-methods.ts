@@ -6,7 +6,7 @@ import type { FastifyRequest, RouteOptions } from 'fastify';
 import createRouter from 'find-my-way';
 import type { ApiError } from '../api/errors/api-error';
 import { methodNotAllowed, commonErrors } from '../api/errors/common.errors';
-import { ANY_KEY, GUARDED, RequireScope, routeFacts } from '../api/routes/route-facts';
+import { ANY_KEY, RequireScope, routeFacts, SCOPES } from '../api/routes/route-facts';
 import { decodedPath, TARGET_LIMIT_BYTES } from './request-target';
 
 /** Where a client of the Model Context Protocol looks for OAuth (RFC 8414, RFC 9728, and its default addresses). */
@@ -42,7 +42,7 @@ export class RouteMethods {
 
   /** Leaves out the route of @fastify/cors for preflights, and those that the start rejects. */
   private collect({ url, method, config = {} }: RouteOptions): void {
-    if (config.unrouted || !(config.public || config[GUARDED])) return;
+    if (config.unrouted || !(config.public || config[SCOPES])) return;
     for (const each of [method].flat()) {
       const router = this.routers.get(each) ?? createRouter({ maxParamLength: TARGET_LIMIT_BYTES });
       this.routers.set(each, router);

@@ -15,8 +15,8 @@ import type { DefinedError } from '../errors/api-error';
 /** The parameters of a path as they were sent. */
 export type PathParams = Readonly<Record<string, string>>;
 
-/** Only `routeFacts` sets it, so a route that a module adds to Fastify itself lacks it. */
-export const GUARDED: unique symbol = Symbol('protected by the guards');
+/** Only decorators set it: guards do not protect a route that a module adds to Fastify itself, and it has no scopes. */
+export const SCOPES: unique symbol = Symbol('scopes');
 
 /** @internal */
 declare module 'fastify' {
@@ -25,7 +25,7 @@ declare module 'fastify' {
     /** True if the route needs no key. */
     public?: boolean;
     /** The key needs one of these scopes, or none if `ANY_KEY` is in the list. The start fails without `public` or `scopes`. */
-    scopes?: readonly string[];
+    [SCOPES]?: readonly string[];
     /** True if a request with a valid key is counted in no window. */
     uncounted?: boolean | undefined;
     deprecation?: {
@@ -39,8 +39,6 @@ declare module 'fastify' {
     location?: string | undefined;
     /** True for the route of addresses and methods of the API without an operation: `http/route-methods.ts`. */
     unrouted?: boolean;
-    /** True for a method of a controller, which the guards protect. */
-    [GUARDED]?: true;
   }
 }
 
@@ -50,7 +48,7 @@ const FACTS = Symbol('route facts');
 export function routeFacts(facts: FastifyContextConfig): MethodDecorator {
   return (target, key, descriptor) => {
     const known: FastifyContextConfig | undefined = Reflect.getMetadata(FACTS, target, key);
-    const merged = { ...known, ...facts, [GUARDED]: true } as const;
+    const merged = { ...known, ...facts };
     Reflect.defineMetadata(FACTS, merged, target, key);
     RouteConfig(merged)(target, key, descriptor);
   };
@@ -73,7 +71,7 @@ export type RequiredScope = string | readonly string[];
  */
 export function RequireScope(scope: RequiredScope): MethodDecorator {
   return applyDecorators(
-    routeFacts({ scopes: [scope].flat() }),
+    routeFacts({ [SCOPES]: [scope].flat() }),
     ApiBearerAuth(),
     ApiOperation({ description: scopeSentence(scope) }, { overrideExisting: false }),
     // The key needs one of them; an empty list is for every valid key.
@@ -98,10 +96,10 @@ export function requireDeclaration(
   { method, url, config = {} }: RouteOptions,
   declared: readonly string[],
 ): void {
-  const { scopes = [] } = config;
+  const { [SCOPES]: scopes = [] } = config;
   if (config.public || url === '*') return;
   // JavaScript may leave the scope out.
-  if (!scopes[0] || !config[GUARDED]) {
+  if (!scopes[0]) {
     throw new UserError(
       `${String(method)} ${url} declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler, which must be a method of a controller.`,
     );

@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Injectable, UseGuards } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { ANY_KEY } from '../../api/routes/route-facts';
+import { ANY_KEY, SCOPES } from '../../api/routes/route-facts';
 import { insufficientScope } from './auth.errors';
 
 /**
@@ -13,7 +13,7 @@ export class AccessGuard implements CanActivate {
   canActivate(context: ExecutionContext): true {
     const request = context.switchToHttp().getRequest<FastifyRequest>();
     const { keyRejection, principal, routeOptions } = request;
-    const { public: isPublic, scopes } = routeOptions.config;
+    const { public: isPublic, [SCOPES]: scopes } = routeOptions.config;
     if (isPublic) return true;
     if (keyRejection) throw keyRejection;
     // The start rejects a route without a scope (`app/create-app.ts`).

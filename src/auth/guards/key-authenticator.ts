@@ -3,6 +3,7 @@ import type { FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import type { ApiError } from '../../api/errors/api-error';
 import { ADMIN_SCOPE } from '../../api/extension/extension';
+import { SCOPES } from '../../api/routes/route-facts';
 import { Batches } from '../../database/batches';
 import { Clock } from '../../time/clock';
 import { CONFIG, type Config } from '../../config/config';
@@ -84,7 +85,7 @@ export class KeyAuthenticator extends Authenticator {
 
 /** True for a change that could give a key lasting rights: by a revoked one, not even in the seconds of the cache. */
 function isAdministrativeChange(request: FastifyRequest): boolean {
-  return request.method !== 'GET' && request.routeOptions.config.scopes?.includes(ADMIN_SCOPE) === true;
+  return request.method !== 'GET' && request.routeOptions.config[SCOPES]?.includes(ADMIN_SCOPE) === true;
 }
 
 /** Returns the bearer token of a request (RFC 6750, 2.1), or the rejection of a request without exactly one. */
