@@ -9,7 +9,7 @@ import {
   ValidationPipe,
 } from '@nestjs/common';
 import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nestjs/swagger';
-import { Transform, Type as ClassOf } from 'class-transformer';
+import { Transform, Type as ConvertTo } from 'class-transformer';
 import { getMetadataStorage, ValidateBy, ValidateIf, ValidateNested, ValidationTypes } from 'class-validator';
 import { validationFailed } from '../errors/common.errors';
 
@@ -30,8 +30,8 @@ export interface FieldFacts<Value = unknown> {
   readonly default?: Value;
 }
 
-/** The value of a field. An invalid value stays as it is when it is converted, so that the validator rejects it. */
-interface Rule {
+/** What is true of each value of a field. An invalid value stays as it is when it is converted, and `isValid` rejects it. */
+interface ValueFacts {
   readonly schema: ApiPropertyOptions;
   readonly isValid: (value: unknown) => boolean;
   /** Completes `name must be …`. */
@@ -46,7 +46,7 @@ interface Rule {
 /** The members of a JSON object, or the parameters of a query or path. */
 type Members = Readonly<Record<string, unknown>>;
 
-interface Field extends Rule {
+interface Field extends ValueFacts {
   readonly facts: FieldFacts;
 }
 
@@ -65,7 +65,7 @@ const FIELDS = Symbol('fields');
 const CLASS_FACTS = Symbol('class facts');
 
 /** Declares a field once: its validation, its schema in the document, and so the output of the serializer. */
-export function declareField(facts: FieldFacts, value: Rule): PropertyDecorator {
+export function declareField(facts: FieldFacts, value: ValueFacts): PropertyDecorator {
   const { optional, nullable, description, example, default: preset } = facts;
   const { schema, isValid, rule, fromText, fromJson, classOf } = value;
   const isLeftOut = (given: unknown): boolean =>
@@ -82,7 +82,7 @@ export function declareField(facts: FieldFacts, value: Rule): PropertyDecorator 
     ValidateIf((_, given) => !isLeftOut(given)),
     ...(fromText ? [Transform((given) => fromText(given.value), { groups: [FROM_TEXT], ...TO_CLASS })] : []),
     ...(fromJson ? [Transform((given) => fromJson(given.value), TO_CLASS)] : []),
-    ...(classOf ? [ClassOf(classOf), ValidateNested()] : []),
+    ...(classOf ? [ConvertTo(classOf), ValidateNested()] : []),
     ValidateBy({
       name: 'isField',
       validator: {
@@ -193,15 +193,17 @@ export class ApiValidationPipe extends ValidationPipe {
     if (value === undefined && isOptional) value = {};
     if (!isObject(value)) throw validationFailed([`The ${input.type} must be a JSON object`]);
     const mistakes: string[] = [];
-    const dto = isQuick ? quickDto(type, value, input, mistakes) : await this.read(value, input, type);
+    const dto = isQuick
+      ? readByFields(type, value, input, mistakes)
+      : await this.readByLibraries(value, input, type);
     if (mistakes.length > 0) throw validationFailed(mistakes);
     if (!needsMember || Object.values(dto).some((each) => each !== undefined)) return dto;
     const fields = [...new Set(validatedFields(type))];
     throw validationFailed([`The ${input.type} must have at least one of ${fields.join(', ')}`]);
   }
 
-  /** Reads a value by class-transformer and class-validator. */
-  private async read(value: object, input: ArgumentMetadata, type: Type): Promise<object> {
+  /** Creates a DTO by class-transformer and class-validator. */
+  private async readByLibraries(value: object, input: ArgumentMetadata, type: Type): Promise<object> {
     try {
       return await (input.type === 'body'
         ? super.transform(value, input)
@@ -222,7 +224,7 @@ export class ApiValidationPipe extends ValidationPipe {
  *
  * @param path leads to the value, and ends with a point
  */
-function quickDto(
+function readByFields(
   type: Type<object>,
   value: Members,
   input: ArgumentMetadata,
@@ -239,7 +241,7 @@ function quickDto(
     if (!isValid(given)) mistakes.push(mistakeIn(path + name, rule, given));
     if (!classOf || !Array.isArray(given) || given.length > Number(schema.maxItems)) continue;
     dto[name] = given.map((item: unknown, at) =>
-      isObject(item) ? quickDto(classOf(), item, input, mistakes, `${path}${name}.${at}.`) : item,
+      isObject(item) ? readByFields(classOf(), item, input, mistakes, `${path}${name}.${at}.`) : item,
     );
   }
   return dto;
