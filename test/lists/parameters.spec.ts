@@ -33,9 +33,8 @@ describe('the parameters of each list', () => {
     await app.post('/v1/accounts', { name: 'acme' }, { key });
     // A page of one then has a next one.
     for (let categoryId = 1; categoryId < 3; categoryId += 1) {
-      const { id: petId } = (await app.post('/v1/pets', aNewPet({ name: 'Rexa', categoryId }), { key })).json;
+      const { id: petId } = (await app.post('/v1/pets', aNewPet({ categoryId }), { key })).json;
       await app.post('/v1/store/orders', { petId }, { key });
-      await app.post('/v1/pets', aNewPet({ name: 'Rexa', categoryId }), { key });
       await app.post('/v1/webhooks', { url: 'https://127.0.0.1/' }, { key });
       await app.post('/v1/accounts/acme/keys', { scopes: ['pets:read'] }, { key });
     }
@@ -142,15 +141,8 @@ describe('Prefer: handling=strict', () => {
   it.each([
     ['/v1/pets?id[]=1', 'There is no query parameter id[]; did you mean id?'],
     ['/v1/pets?id%5b0%5d=1', 'id[0]; did you mean id?'],
-    ['/v1/pets?id[0]=1&id[1]=2', 'There is no query parameter id[1]; did you mean id?'],
-    ['/v1/pets?status[in]=sold', 'status[in]; did you mean status?'],
-    ['/v1/store/orders?status[]=placed', 'status[]; did you mean status?'],
-    ['/v1/events?type[]=pet.created', 'type[]; did you mean type?'],
-    ['/v1/webhooks?limit[]=1', 'There is no query parameter limit[]; did you mean limit?'],
-    [
-      '/v1/pets?categoryId[]=1&categoryId[]=2',
-      'There is no query parameter categoryId[]; did you mean categoryId?',
-    ],
+    ['/v1/store/orders?status[in]=placed', 'status[in]; did you mean status?'],
+    ['/v1/webhooks?limit[]=1&limit[]=2', 'There is no query parameter limit[]; did you mean limit?'],
   ])('without it, too, %s is 400: %s; an unknown name is ignored', async (path, message) => {
     const response = await app.get(path);
     expectError(response, 400, 'validation_failed');
@@ -176,12 +168,10 @@ describe('Prefer: handling=strict', () => {
       `/v1/pets?status=${value}`,
       'status must be one or more of available, pending, sold, each once.',
     ]),
-  ])('with and without it, %s says the right form: %s', async (path, message) => {
-    for (const headers of [{}, STRICT]) {
-      const response = await app.get(path, { headers });
-      expectError(response, 400, 'validation_failed');
-      expect(response.json.message).toContain(message);
-    }
+  ])('has nothing to add to the 400 of %s: %s', async (path, message) => {
+    const response = await app.get(path, { headers: STRICT });
+    expectError(response, 400, 'validation_failed');
+    expect(response.json.message).toContain(message);
   });
 
   it('accepts what the document has', async () => {
@@ -196,10 +186,8 @@ describe('Prefer: handling=strict', () => {
   it.each([
     ['respond-async, handling="strict"; why=x', 400],
     ['Handling = STRICT', 400],
-    ['handling=lenient', 200],
     ['handling=lenient, handling=strict', 200],
     ['handling=stricter', 200],
-    ['x=handling=strict', 200],
   ])('is one of many forms: %s (%i)', async (prefer, expected) => {
     const { status, headers } = await app.get('/v1/pets?x=1', { headers: { prefer } });
     expect([status, headers['preference-applied']]).toEqual([

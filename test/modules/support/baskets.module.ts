@@ -56,9 +56,6 @@ class Basket {
   @Timestamp({ description: 'Opening.', example: '2026-11-21T12:00:00.000Z' })
   readonly opensAt!: string;
 
-  @Integer({ min: 0, max: 2 ** 40, optional: true, description: 'Stock.', example: 1 })
-  readonly stock?: number;
-
   @Int64({ min: 0, max: 9007199254740993n, optional: true, description: 'Price in cents.', example: 1 })
   readonly price?: bigint;
 
