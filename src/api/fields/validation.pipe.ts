@@ -30,7 +30,7 @@ export interface FieldFacts<Value = unknown> {
   readonly default?: Value;
 }
 
-/** What is true of each value of a field. An invalid value stays as it is when it is converted, and `isValid` rejects it. */
+/** Checks and converts the values of a field. An invalid value stays as it is when it is converted, and `isValid` rejects it. */
 interface ValueFacts {
   readonly schema: ApiPropertyOptions;
   readonly isValid: (value: unknown) => boolean;
