@@ -74,38 +74,49 @@ export class Connections {
     server.maxConnections = config.maxConnections;
     // A client that has closed its side after the request still gets the response. Node documents no option for it.
     Object.assign(server, { httpAllowHalfOpen: true });
-    server.on('connection', (socket: Socket) => {
-      this.accepted += 1;
-      const connection: Connection = { socket, tasks: [] };
-      this.bySocket.set(socket, connection);
-      // Node calls it after a last response, such as the 413 of a client that sends `Connection: close`.
-      const destroySoon = socket.destroySoon.bind(socket);
-      socket.destroySoon = () =>
-        connection.latest?.complete === false ? closeInStages(socket) : destroySoon();
-      // Node resumes a socket after each request, in a tick: even if it was paused in between. The event stops the reading.
-      socket.on('resume', () => {
-        if (connection.tasks.length > 1) socket.pause().emit('pause');
-      });
-      socket.once('close', () => this.bySocket.delete(socket));
-    });
+    server.on('connection', (socket: Socket) => this.accept(socket));
     server.on('drop', () => this.closeIdle(server));
-    const receive = (request: IncomingMessage, response: ServerResponse): void => {
-      const connection = this.bySocket.get(request.socket);
-      if (!connection || connection.tasks.length >= MAX_PENDING) return;
-      connection.latest = request;
-      if (connection.tasks.length === MAX_PENDING - 1) response.setHeader('Connection', 'close');
-      this.add(connection, () => {
-        response.once('close', () => {
-          connection.tasks.shift();
-          if (connection.tasks.length > 0) this.schedule(connection);
-        });
-        handler(request, response);
-      });
-    };
     // Without a listener Node itself would respond to `Expect`.
-    for (const event of ['request', 'checkContinue', 'checkExpectation']) server.on(event, receive);
+    for (const event of ['request', 'checkContinue', 'checkExpectation'])
+      server.on(event, (request: IncomingMessage, response: ServerResponse) =>
+        this.receive(request, response, handler),
+      );
     this.server = server;
     return server;
+  }
+
+  private accept(socket: Socket): void {
+    this.accepted += 1;
+    const connection: Connection = { socket, tasks: [] };
+    this.bySocket.set(socket, connection);
+    // Node calls it after a last response, such as the 413 of a client that sends `Connection: close`.
+    const destroySoon = socket.destroySoon.bind(socket);
+    socket.destroySoon = () =>
+      connection.latest?.complete === false ? closeInStages(socket) : destroySoon();
+    // Node resumes a socket after each request, in a tick: even if it was paused in between. The event stops the reading.
+    socket.on('resume', () => {
+      if (connection.tasks.length > 1) socket.pause().emit('pause');
+    });
+    socket.once('close', () => this.bySocket.delete(socket));
+  }
+
+  /** Hands a request over in its turn. Its response, when it is complete, lets the next task of the connection begin. */
+  private receive(
+    request: IncomingMessage,
+    response: ServerResponse,
+    handler: FastifyServerFactoryHandler,
+  ): void {
+    const connection = this.bySocket.get(request.socket);
+    if (!connection || connection.tasks.length >= MAX_PENDING) return;
+    connection.latest = request;
+    if (connection.tasks.length === MAX_PENDING - 1) response.setHeader('Connection', 'close');
+    this.add(connection, () => {
+      response.once('close', () => {
+        connection.tasks.shift();
+        if (connection.tasks.length > 0) this.schedule(connection);
+      });
+      handler(request, response);
+    });
   }
 
   /**

@@ -21,14 +21,14 @@ export function guardFraming(fastify: FastifyInstance): void {
     // The service ignores Upgrade, but Node's parser loses the bytes that arrived together with such a request.
     if (error || request.headers.upgrade !== undefined) reply.header('Connection', 'close');
     if (error) sendError(reply, error);
-    else if (request.originalUrl.length > TARGET_LIMIT_BYTES) sendError(reply, TOO_LONG);
+    else if (request.originalUrl.length > TARGET_LIMIT_BYTES)
+      sendError(
+        reply,
+        commonErrors.uri_too_long({ message: `The URL is longer than ${TARGET_LIMIT_BYTES} bytes.` }),
+      );
     else done();
   });
 }
-
-const TOO_LONG = commonErrors.uri_too_long({
-  message: `The URL is longer than ${TARGET_LIMIT_BYTES} bytes.`,
-});
 
 export function framingError(request: IncomingMessage): ApiError | undefined {
   const { rawHeaders, httpVersion, headers } = request;

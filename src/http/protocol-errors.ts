@@ -10,12 +10,6 @@ import { REQUEST } from './request-log';
 import { CONSTANT_HEADERS, type LimitHeaders } from './response-headers';
 import type { RouteMethods } from './route-methods';
 
-/** The errors of Node's HTTP parser and timers; others are malformed requests. */
-const ERRORS: Readonly<Record<string, () => ApiError>> = {
-  HPE_HEADER_OVERFLOW: commonErrors.headers_too_large,
-  ERR_HTTP_REQUEST_TIMEOUT: commonErrors.request_timeout,
-};
-
 /** Responds to requests that Fastify never gets: invalid HTTP, requests that are too slow, CONNECT. */
 export class ProtocolErrors {
   constructor(
@@ -32,20 +26,14 @@ export class ProtocolErrors {
       if (code === 'ECONNRESET' || !connection) socket.destroy();
       else this.reject(connection, code);
     });
-    server.on('connect', (_request, socket: Socket) => this.rejectConnect(socket));
-  }
-
-  /** Rejects CONNECT, because the service is not a proxy, and closes the connection. */
-  private rejectConnect(socket: Socket): void {
-    // Node has removed its own listeners. A response that is being sent would need them.
-    socket.on('error', () => socket.destroy());
-    const isQuiet = this.connections.bySocket.get(socket)?.tasks.length === 0;
-    if (!isQuiet) socket.destroy();
-    else
-      closeInStages(
-        socket,
-        this.responseOf(methodNotAllowed(this.methods.served().join(', ')), socket, 'CONNECT'),
-      );
+    // The service is not a proxy.
+    server.on('connect', (_request, socket: Socket) => {
+      // Node has removed its own listeners. A response that is being sent would need them.
+      socket.on('error', () => socket.destroy());
+      const connection = this.connections.bySocket.get(socket);
+      if (connection?.tasks.length === 0) this.reject(connection, 'CONNECT');
+      else socket.destroy();
+    });
   }
 
   /**
@@ -57,7 +45,7 @@ export class ProtocolErrors {
     // The parser repeats its error for each further chunk.
     if (hasFailed) return;
     connection.hasFailed = true;
-    const error = (ERRORS[cause] ?? commonErrors.malformed_request)();
+    const error = this.errorOf(cause);
     const isBody = latest?.complete === false;
     // The reading of the body fails, now or later. A response that does not need the body stays.
     if (isBody) latest.bodyError = error;
@@ -66,6 +54,14 @@ export class ProtocolErrors {
     this.connections.add(connection, () =>
       closeInStages(socket, isBody ? '' : this.responseOf(error, socket, cause)),
     );
+  }
+
+  /** @param cause a code of Node's HTTP parser or of its timers, or CONNECT */
+  private errorOf(cause: string): ApiError {
+    if (cause === 'CONNECT') return methodNotAllowed(this.methods.served().join(', '));
+    if (cause === 'ERR_HTTP_REQUEST_TIMEOUT') return commonErrors.request_timeout();
+    if (cause === 'HPE_HEADER_OVERFLOW') return commonErrors.headers_too_large();
+    return commonErrors.malformed_request();
   }
 
   /** Prints, counts and logs the last response: bytes after invalid framing cannot be trusted (RFC 9112, 11.2). */
