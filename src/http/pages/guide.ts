@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { Marked } from 'marked';
 import { type Config, siteOf } from '../../config/config';
-import { pageHeaders, serveStatic } from './pages';
+import { fill, pageHeaders, read, serveStatic } from './pages';
 
 const FOLDER = join(__dirname, '..', '..', '..', 'docs');
 
@@ -16,7 +16,8 @@ const PAGES: Readonly<Record<string, string>> = {
   'agents.md': 'guide/agents',
 };
 
-const LAYOUT = readFileSync(join(__dirname, 'guide.html'), 'utf8');
+const LAYOUT = read('guide.html');
+const LINKS = read('llms.txt');
 
 /** A link of Markdown to another file of the package. */
 const LINK = /\[([^\]]+)\]\((?!https:|#)([^)#]+)([^)]*)\)/g;
@@ -49,15 +50,12 @@ export function serveGuide(fastify: FastifyInstance, config: Config): void {
   if (config.docsEnabled) pages.unshift(['', 'Animal Store'], ['docs', 'API reference']);
   for (const { path, text, title } of documents) {
     const root = path.includes('/') ? '../' : './';
-    serveStatic(fastify, `/${path}`, () => {
-      const parts: Readonly<Record<string, string>> = {
-        title,
-        root,
-        links: pages.map(([to, name]) => `<a href="${root}${to}">${name}</a>`).join('\n'),
-        content: marked.parse(linkPages(text, root), { async: false }),
-      };
-      return [pageHeaders(), LAYOUT.replaceAll(/{{(\w+)}}/g, (_, part: string) => parts[part] ?? '')];
-    });
+    const links = pages.map(([to, name]) => `<a href="${root}${to}">${name}</a>`).join('\n');
+    const render = () => marked.parse(linkPages(text, root), { async: false });
+    serveStatic(fastify, `/${path}`, () => [
+      pageHeaders(),
+      fill(LAYOUT, { title, root, links, content: render() }),
+    ]);
   }
 }
 
@@ -65,17 +63,7 @@ function linksForAgents({ publicBaseUrl: base, docsEnabled }: Config, hasMcp: bo
   const root = siteOf(base);
   const docs = `- [Swagger UI](${root}/docs): the same for people, with a form for each operation\n`;
   const mcp = `- [Model Context Protocol](${root}/mcp): Streamable HTTP; one tool for each operation that the key may use\n`;
-  return `# Animal Store API
-
-> An HTTP/JSON API of a store for animals: list, add, change and order animals.
-
-Every request needs an API key: \`Authorization: Bearer <API_KEY>\`. The operator of this deployment creates keys. Requests are limited per minute and per day by the plan of the account. Identifiers are int64: keep integers beyond 2^53 exact.
-
-## Links
-
-- [OpenAPI document](${root}/openapi.json): every operation, parameter, limit and error of the API below ${base}
-- [Guide](${root}/guide): how to use them, with examples
-${docsEnabled ? docs : ''}${hasMcp ? mcp : ''}`;
+  return fill(LINKS, { root, base, more: (docsEnabled ? docs : '') + (hasMcp ? mcp : '') });
 }
 
 /** Replaces links to documents by links to their pages, and links to files that the service does not have by their text. */

@@ -15,7 +15,7 @@ const JAVASCRIPT = { 'Content-Type': 'text/javascript; charset=utf-8' };
 const YAML = { 'Content-Type': 'application/yaml; charset=utf-8' };
 
 /** Read at the start: a later version may replace the files. */
-const read = (file: string): string => readFileSync(join(__dirname, file), 'utf8');
+export const read = (file: string): string => readFileSync(join(__dirname, file), 'utf8');
 const ICON = read('icon.svg');
 const STYLE = read('pages.css');
 const FRONT_PAGE = { html: read('front-page.html'), script: read('front-page.js') };
@@ -31,7 +31,7 @@ export function servePages(fastify: FastifyInstance, config: Config, document: O
   if (!docsEnabled) return;
   // The page sends the key to the base URL; if that is a path, to the address in the browser. No other character of a
   // base URL has a meaning in HTML.
-  const html = FRONT_PAGE.html.replaceAll('{{base}}', publicBaseUrl.replaceAll('&', '&amp;'));
+  const html = fill(FRONT_PAGE.html, { base: publicBaseUrl.replaceAll('&', '&amp;') });
   serveStatic(fastify, '/', () => [pageHeaders([publicBaseUrl]), html]);
   // A proxy may have no `/docs`.
   serveStatic(fastify, '/guide/front-page.js', () => [JAVASCRIPT, FRONT_PAGE.script]);
@@ -41,6 +41,11 @@ export function servePages(fastify: FastifyInstance, config: Config, document: O
   serveStatic(fastify, '/docs/docs.js', () => [JAVASCRIPT, DOCS.script]);
   for (const [file, type] of Object.entries({ 'swagger-ui.css': CSS, 'swagger-ui-bundle.js': JAVASCRIPT }))
     serveStatic(fastify, `/docs/${file}`, () => [type, readFileSync(join(SWAGGER_UI, file))]);
+}
+
+/** Fills the places of a file, such as `{{title}}`. */
+export function fill(file: string, parts: Readonly<Record<string, string>>): string {
+  return file.replaceAll(/{{(\w+)}}/g, (_, name: string) => parts[name] ?? '');
 }
 
 /** The headers of the 200, and its body. */
