@@ -3,7 +3,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findOperation } from '../api/operation/operation.decorator';
 import { ApiError } from '../api/errors/api-error';
 import { asSentence, MAX_MISTAKES, validationFailed } from '../api/errors/common.errors';
-import { ApiValidationPipe, isObject, validatedFields, valueAt } from '../api/fields/validation.pipe';
+import { isObject, valueAt } from '../api/fields/json';
+import { ApiValidationPipe, validatedFields } from '../api/fields/validation.pipe';
 
 /** Longer names are cut. */
 const MAX_NAME_LENGTH = 100;

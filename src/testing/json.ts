@@ -1,5 +1,5 @@
 import { isInteger, isSafeNumber, parse, stringify } from 'lossless-json';
-import { isObject, type Place, valueAt } from '../api/fields/validation.pipe';
+import { isObject, type Place, valueAt } from '../api/fields/json';
 
 export { isObject, type Place, valueAt };
 

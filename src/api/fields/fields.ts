@@ -1,6 +1,7 @@
 import type { Type } from '@nestjs/common';
 import { type ApiPropertyOptions, getSchemaPath } from '@nestjs/swagger';
-import { declareField, type FieldFacts, isObject } from './validation.pipe';
+import { isObject } from './json';
+import { declareField, type FieldFacts } from './validation.pipe';
 import { int64Schema, isInt64, MAX_INT64, MIN_INT64, parseInt64 } from './int64';
 
 interface TextFacts extends FieldFacts<string> {

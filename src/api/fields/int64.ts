@@ -5,11 +5,7 @@ import type { ApiError, DefinedError } from '../errors/api-error';
 export const MIN_INT64 = -(2n ** 63n);
 export const MAX_INT64 = 2n ** 63n - 1n;
 
-/** The digits of the longest int64. Longer texts need no arithmetic. */
-const MAX_DIGITS = 19;
-
 export const PLAIN_DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;
-const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
 
 /** The schema of an int64. Its bounds are bigints, because a number cannot hold the highest one. */
 export function int64Schema(minimum: number | bigint = MIN_INT64, maximum: number | bigint = MAX_INT64) {
@@ -27,26 +23,6 @@ export function parseInt64(text: string): bigint | undefined {
   if (!PLAIN_DECIMAL.test(text)) return undefined;
   const value = BigInt(text);
   return isInt64(value) ? value : undefined;
-}
-
-/**
- * Returns the exact value of a JSON number if it is an int64; `1.0` and `1e3` are. It compares digits and exponent
- * without expanding them, so `1e999999999` costs nothing.
- *
- * @returns undefined for a fraction or a number out of range
- */
-export function integralValue(number: string): bigint | undefined {
-  const [match, sign = '', whole = '', fraction = '', exponent = '0'] = JSON_NUMBER.exec(number) ?? [];
-  if (match === undefined) return undefined;
-  const digits = `${whole}${fraction}`;
-  let end = digits.length;
-  // A loop, because `/0+$/` takes quadratic time on zeros before a digit.
-  while (digits[end - 1] === '0') end -= 1;
-  const significant = digits.slice(0, end).replace(/^0+/, '');
-  if (significant === '') return 0n;
-  const scale = Number(exponent) + whole.length - end;
-  if (scale < 0 || significant.length + scale > MAX_DIGITS) return undefined;
-  return parseInt64(`${sign}${significant}${'0'.repeat(scale)}`);
 }
 
 /**

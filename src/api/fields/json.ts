@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { type DuplicateKeyInfo, parse } from 'lossless-json';
 import { ApiError } from '../errors/api-error';
 import { commonErrors } from '../errors/common.errors';
-import { integralValue } from './int64';
+import { parseInt64 } from './int64';
 
 /** Deepest nesting of arrays and objects. */
 const MAX_DEPTH = 32;
@@ -43,6 +43,30 @@ function parseNumber(digits: string): bigint | number {
   return String(value) === digits || integralValue(digits) !== undefined ? value : Number.NaN;
 }
 
+const JSON_NUMBER = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/;
+/** The digits of the longest int64. Longer texts need no arithmetic. */
+const MAX_DIGITS = 19;
+
+/**
+ * Returns the exact value of a JSON number if it is an int64; `1.0` and `1e3` are. It compares digits and exponent
+ * without expanding them, so `1e999999999` costs nothing.
+ *
+ * @returns undefined for a fraction or a number out of range
+ */
+function integralValue(number: string): bigint | undefined {
+  const [match, sign = '', whole = '', fraction = '', exponent = '0'] = JSON_NUMBER.exec(number) ?? [];
+  if (match === undefined) return undefined;
+  const digits = `${whole}${fraction}`;
+  let end = digits.length;
+  // A loop, because `/0+$/` takes quadratic time on zeros before a digit.
+  while (digits[end - 1] === '0') end -= 1;
+  const significant = digits.slice(0, end).replace(/^0+/, '');
+  if (significant === '') return 0n;
+  const scale = Number(exponent) + whole.length - end;
+  if (scale < 0 || significant.length + scale > MAX_DIGITS) return undefined;
+  return parseInt64(`${sign}${significant}${'0'.repeat(scale)}`);
+}
+
 /** The parser calls this only if the two values differ, and NaN differs from itself. */
 function onDuplicateKey({ position, oldValue, newValue }: DuplicateKeyInfo): unknown {
   if (Object.is(oldValue, newValue)) return newValue;
@@ -61,4 +85,19 @@ function countValues(value: unknown, depth = 0): number {
 function malformedJson(reason: string): ApiError {
   const mistake = `The body is not acceptable JSON: ${reason}`;
   return commonErrors.malformed_json({ message: `${mistake}.`, mistakes: [mistake] });
+}
+
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The place of a value within JSON: names of members and indexes of items. */
+export type Place = readonly (string | number)[];
+
+/** Returns the value at a place; undefined if the JSON has no such place. */
+export function valueAt(json: unknown, ...place: Place): unknown {
+  return place.reduce<unknown>((outer, step) => {
+    if (typeof outer !== 'object' || outer === null) return undefined;
+    return Object.getOwnPropertyDescriptor(outer, step)?.value;
+  }, json);
 }

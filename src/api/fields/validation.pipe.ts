@@ -12,6 +12,7 @@ import { ApiProperty, ApiPropertyOptional, type ApiPropertyOptions } from '@nest
 import { Transform, Type as ConvertTo } from 'class-transformer';
 import { getMetadataStorage, ValidateBy, ValidateIf, ValidateNested, ValidationTypes } from 'class-validator';
 import { validationFailed } from '../errors/common.errors';
+import { isObject } from './json';
 
 /** The group of class-transformer for queries and paths, whose values are texts. */
 const FROM_TEXT = 'text';
@@ -42,9 +43,6 @@ interface ValueFacts {
   /** The class of the object, or of the objects of a list. */
   readonly classOf?: () => Type<object>;
 }
-
-/** The members of a JSON object, or the parameters of a query or path. */
-type Members = Readonly<Record<string, unknown>>;
 
 interface Field extends ValueFacts {
   readonly facts: FieldFacts;
@@ -115,21 +113,6 @@ export function declareFilters(query: Type<object>, rows: Type<object>, members:
     const description = `Only items with this \`${member}\`. ${field.facts.description}`;
     declareField({ description, optional: true }, field)(query.prototype, member);
   }
-}
-
-export function isObject(value: unknown): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** The place of a value within JSON: names of members and indexes of items. */
-export type Place = readonly (string | number)[];
-
-/** Returns the value at a place; undefined if the JSON has no such place. */
-export function valueAt(json: unknown, ...place: Place): unknown {
-  return place.reduce<unknown>((outer, step) => {
-    if (typeof outer !== 'object' || outer === null) return undefined;
-    return Object.getOwnPropertyDescriptor(outer, step)?.value;
-  }, json);
 }
 
 function addClassFacts(facts: ClassFacts): ClassDecorator {
@@ -226,7 +209,7 @@ export class ApiValidationPipe extends ValidationPipe {
  */
 function readByFields(
   type: Type<object>,
-  value: Members,
+  value: Readonly<Record<string, unknown>>,
   input: ArgumentMetadata,
   mistakes: string[],
   path = '',

@@ -3,7 +3,8 @@ import type { FastifyInstance } from 'fastify';
 import { stringify } from 'lossless-json';
 import { findOperation } from '../operation/operation.decorator';
 import type { EventTypes } from '../extension/extension';
-import { classFactsOf, isObject, valueAt } from '../fields/validation.pipe';
+import { isObject, valueAt } from '../fields/json';
+import { classFactsOf } from '../fields/validation.pipe';
 import { operationsOf } from './responses';
 
 type Schemas = Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-import { isObject } from '../../api/fields/validation.pipe';
+import { isObject } from '../../api/fields/json';
 import { parseInt64, PLAIN_DECIMAL } from '../../api/fields/int64';
 
 /** A schema of OpenAPI 3.0 or of JSON Schema 2020-12. */

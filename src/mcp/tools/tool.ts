@@ -1,6 +1,6 @@
 import type { Tool as Definition } from '@modelcontextprotocol/server';
 import type { OperationObject, ParameterObject } from '@nestjs/swagger';
-import { isObject } from '../../api/fields/validation.pipe';
+import { isObject } from '../../api/fields/json';
 import { type Schema, type Schemas, toJsonSchema } from './json-schema';
 
 /** The parts of an OpenAPI 3.0 document that tools are made from, as they are in its JSON. */
