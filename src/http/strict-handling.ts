@@ -2,9 +2,12 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findOperation } from '../api/operation/operation.decorator';
 import { ApiError } from '../api/errors/api-error';
-import { asSentence, MAX_MISTAKES, validationFailed } from '../api/errors/common.errors';
+import { validationFailed } from '../api/errors/common.errors';
 import { isObject, valueAt } from '../api/fields/json';
 import { ApiValidationPipe, validatedFields } from '../api/fields/validation.pipe';
+
+/** Most unknown names of a message. */
+const MAX_MISTAKES = 100;
 
 /** Longer names are cut. */
 const MAX_NAME_LENGTH = 100;
@@ -48,7 +51,9 @@ export class StrictHandling {
         if (error instanceof ApiError) mistakes.push(...error.mistakes);
       });
     }
-    throw validationFailed(mistakes, mistakes.map(asSentence).join(' '));
+    // A question has its mark.
+    const sentences = mistakes.map((each) => (each.endsWith('?') ? each : `${each}.`));
+    throw validationFailed(mistakes, sentences.join(' '));
   }
 
   /** @param path names of members and indexes of items, from the body to the value */
