@@ -17,7 +17,6 @@ export const IDLE_CONNECTION_TIMEOUT_MS = 30_000;
 
 /** Longest time in which a start or a command opens a connection: on a busy machine it takes seconds. */
 export const START_WAIT_MS = 30_000;
-const NOTICE_INTERVAL_MS = 5_000;
 
 /** Each change that a read-only server rejects must not cost the reads their connections. */
 const RENEWAL_INTERVAL_MS = 1_000;
@@ -125,12 +124,6 @@ export async function openConnection(connectionString: string): Promise<Client> 
   return client;
 }
 
-/** Says every 5 s on standard error what a start or a command waits for. */
-export async function announced<T>(what: string, work: Promise<T>): Promise<T> {
-  const notice = setInterval(() => process.stderr.write(`Waiting for ${what}…\n`), NOTICE_INTERVAL_MS);
-  return work.finally(() => clearInterval(notice));
-}
-
 /** The open connections to one server. */
 class Peers {
   readonly connections = new Set<BoundedClient>();
@@ -153,14 +146,12 @@ export class BoundedClient extends Client {
   private isReplaced = false;
   private isBusy = false;
   private readonly peers: Peers;
-  private readonly isPatient: boolean;
 
   constructor({ peers = new Peers(), ...config }: BoundedConfig) {
     const enableChannelBinding = /[?&]channel_binding=require/.test(config.connectionString ?? '');
     const socket = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
     super({ ...socket, types: TYPES, ...config, enableChannelBinding });
     this.peers = peers;
-    this.isPatient = (config.connectionTimeoutMillis ?? 0) >= START_WAIT_MS;
     // As libpq does, it gives no password to a server in the middle.
     let isBound = !enableChannelBinding;
     for (const kind of ['SASL', 'CleartextPassword', 'MD5Password', 'Ok'])
@@ -232,8 +223,7 @@ export class BoundedClient extends Client {
 
   private async open(): Promise<this> {
     try {
-      const opening = super.connect();
-      await (this.isPatient ? announced(`the database at ${this.host}:${this.port}`, opening) : opening);
+      await super.connect();
       await super.query(SET_SESSION).catch((error: unknown) => {
         throw String(error).includes('session_replication_role') ? unfired() : error;
       });

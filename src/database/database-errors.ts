@@ -28,6 +28,9 @@ const UNAVAILABLE_STATES = [
 /** Severities with which the server ends or rejects the session, with any code. */
 const SESSION_ENDED = /^(FATAL|PANIC)$/;
 
+/** SQLSTATE codes and classes of an ended session, for servers that translate the severities. */
+const SESSION_ENDED_STATE = /^(08|57P|25P0[34])/;
+
 const SOCKET_ERROR = /^(ECONN\w+|EHOSTUNREACH|ENET\w+|ENOTFOUND|EAI_AGAIN|EPIPE|ETIMEDOUT)$/;
 
 /** Messages, without a code, for a query that node-postgres 8 did not send. */
@@ -73,10 +76,10 @@ export function failureOf(query: QueryConfig, parameters: unknown[], error: unkn
 /** Returns true if a query failed because the server, a connection or a lock was not available in time. */
 export function isDatabaseUnavailable(error: unknown): boolean {
   if (error instanceof OutcomeUnknownError || error instanceof DatabaseUnavailableError) return true;
-  if (UNSENT_MARK in Object(error) || isSessionEnded(error)) return true;
   // The session has ended between two statements of a transaction.
   if (error instanceof QueryRunnerAlreadyReleasedError) return true;
   if (error instanceof QueryRunnerProviderAlreadyReleasedError) return true;
+  if (UNSENT_MARK in Object(error) || isSessionEnded(error)) return true;
   const [code, message] = [codeOf(error), textOf(error, 'message')];
   if (isUnusable(error) || SOCKET_ERROR.test(code)) return true;
   if (isSqlState(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
@@ -121,7 +124,7 @@ function isSqlState(code: string): boolean {
 }
 
 function isSessionEnded(error: unknown): boolean {
-  return SESSION_ENDED.test(textOf(error, 'severity'));
+  return SESSION_ENDED.test(textOf(error, 'severity')) || SESSION_ENDED_STATE.test(codeOf(error));
 }
 
 /** Reads a text of an error of Node.js or the server, which TypeORM copies to its own; empty if it is missing. */

@@ -1,6 +1,6 @@
 import { DataSource, Migration, MigrationExecutor, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { recordAudit } from './audit';
-import { announced, type DatabaseConfig, dataSourceOptions, SET_ROLE } from './data-source';
+import { type DatabaseConfig, dataSourceOptions, SET_ROLE } from './data-source';
 import {
   acceptNewerSchema,
   compareSchema,
@@ -27,6 +27,8 @@ export const MIN_SERVER_VERSION = 15;
 
 /** Identifies our migrations among the advisory locks of a database. */
 const MIGRATION_LOCK = 7_263_504_918;
+
+const NOTICE_INTERVAL_MS = 5_000;
 
 /** Removes every timeout of the running transaction; a server ignores those that it does not know. */
 export const WITHOUT_TIMEOUTS = `
@@ -132,13 +134,21 @@ export async function inMigrationTransaction<T>(
       if (!queryRunner) throw new Error('a transaction has a query runner');
       await rejectUnsuitable(queryRunner);
       await queryRunner.query(WITHOUT_TIMEOUTS);
-      const locking = queryRunner.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
-      await announced('another process, which uses the schema', locking);
+      await announced(
+        'another process, which uses the schema',
+        queryRunner.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]),
+      );
       return await work(queryRunner);
     });
   } finally {
     await source.destroy();
   }
+}
+
+/** Says every 5 s on standard error what a start or a command waits for. */
+export async function announced<T>(what: string, work: Promise<T>): Promise<T> {
+  const notice = setInterval(() => process.stderr.write(`Waiting for ${what}…\n`), NOTICE_INTERVAL_MS);
+  return work.finally(() => clearInterval(notice));
 }
 
 async function rejectUnsuitable(runner: QueryRunner): Promise<void> {
@@ -168,10 +178,9 @@ export async function rejectUsed(runner: QueryRunner): Promise<void> {
   );
 }
 
-/** Records the extension of each migration, which may have a new name. */
+/** Records the extension of each migration. */
 const RECORD = `
-  INSERT INTO extension_migrations AS known (name, extension) SELECT * FROM unnest($1::text[], $2::text[])
-  ON CONFLICT (name) DO UPDATE SET extension = excluded.extension WHERE known.extension <> excluded.extension`;
+  INSERT INTO extension_migrations (name, extension) SELECT * FROM unnest($1::text[], $2::text[])`;
 
 /** Does the work of `migrate` inside the transaction of the caller. */
 export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migrations'>, runner: QueryRunner) {
@@ -180,7 +189,7 @@ export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migratio
   // The program's own migrations are the first states, in the same order.
   const pending = migrations.filter((_each, at) => states[at]?.state === 'pending');
   await applyMigrations(pending, runner);
-  const owned = migrations.filter(({ extension }) => extension !== undefined);
+  const owned = pending.filter(({ extension }) => extension !== undefined);
   await runner.query(RECORD, [owned.map(({ name }) => name), owned.map(({ extension }) => extension)]);
   await runner.query(SET_ROLE);
   const applied = pending.map(({ name }) => name);
@@ -220,9 +229,7 @@ export async function applyMigrations(migrations: readonly SchemaMigration[], ru
   await withoutDefaultPrivileges(runner, async () => {
     for (const migration of migrations) {
       const { name, create } = migration;
-      const step = new Migration(undefined, timestampOf(migration), name, new create());
-      const waiting = `the migration ${name}, which takes long or waits for a transaction that uses its tables`;
-      await announced(waiting, executor.executeMigration(step));
+      await executor.executeMigration(new Migration(undefined, timestampOf(migration), name, new create()));
     }
   });
 }

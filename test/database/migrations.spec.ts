@@ -177,14 +177,6 @@ describe('the reversion of an extension', () => {
       /^The database was migrated by a newer version of Animal Store \(FromTheFuture\).* is reverted\.$/,
     );
   });
-
-  it('takes the name that the extension has now', async () => {
-    await apply(kennels);
-    await apply({ ...kennels, name: 'shelters', scopes: [] });
-    const config = configWith(database.url, { ...kennels, name: 'shelters', scopes: [] });
-    expect(await revert(config, 'kennels')).toEqual([]);
-    expect(await revert(config, 'shelters')).toEqual([KENNELS]);
-  });
 });
 
 describe('a mistake in a migration of an extension', () => {
