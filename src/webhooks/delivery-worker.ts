@@ -39,14 +39,6 @@ const MAX_FAILING_MS = 3 * DAY_MS;
 const STOP_MS = 2 * SECOND_MS;
 const GONE = 410;
 
-/** The deliveries of a webhook, one after the other, by a connection that it keeps. */
-interface Turn {
-  readonly leased: WebhookEntity;
-  readonly agent: Agent;
-  /** By `performance.now()`. No delivery begins later. */
-  readonly endsAt: number;
-}
-
 /** Delivers the events of the feed to the webhooks: each webhook by one instance at a time, and in order. */
 @Injectable()
 export class DeliveryWorker extends PeriodicWork {
@@ -134,7 +126,7 @@ export class DeliveryWorker extends PeriodicWork {
   private async take(leased: WebhookEntity): Promise<void> {
     const agent = this.receivers.agentFor(leased.url);
     try {
-      await this.deliverSome({ leased, agent, endsAt: performance.now() + TURN_MS }, leased.position);
+      await this.deliverSome(leased, leased.position, agent, performance.now() + TURN_MS);
     } catch (error) {
       // Another delivery begins when the lease ends.
       this.logger.warn(
@@ -145,9 +137,18 @@ export class DeliveryWorker extends PeriodicWork {
     }
   }
 
-  /** Delivers the next events. At the end of its turn the webhook waits behind all others. */
-  private async deliverSome(turn: Turn, position: bigint): Promise<void> {
-    const { leased, agent, endsAt } = turn;
+  /**
+   * Delivers the next events, one after the other. At the end of its turn the webhook waits behind all others.
+   *
+   * @param agent keeps the connection to the receiver
+   * @param endsAt by performance.now(): no delivery begins later
+   */
+  private async deliverSome(
+    leased: WebhookEntity,
+    position: bigint,
+    agent: Agent,
+    endsAt: number,
+  ): Promise<void> {
     const { events, last } = await this.events.read(position, BATCH_SIZE, leased);
     // The retention has removed them, or the batch before had the last one.
     if (events.length === 0) {
@@ -180,7 +181,7 @@ export class DeliveryWorker extends PeriodicWork {
       });
       if (!isRecorded || isOver) return;
     }
-    return this.deliverSome(turn, last);
+    return this.deliverSome(leased, last, agent, endsAt);
   }
 
   /** Waits until the next delivery may begin. */

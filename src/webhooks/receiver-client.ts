@@ -51,6 +51,8 @@ const MAX_ADDRESSES = 4;
 /** Node.js begins with the next address after this time, and does not return. Four of them have the time of an exchange. */
 const CONNECT = { autoSelectFamilyAttemptTimeout: 2 * SECOND_MS };
 
+/** Longest exchange, from the resolution of the name to the end of the response. */
+const TIMEOUT_MS = 10 * SECOND_MS;
 const MAX_RESPONSE_BYTES = 4_096;
 /** The code points of a response that its owner sees. */
 export const SHOWN_LENGTH = 200;
@@ -61,8 +63,6 @@ const RESOLVER = { timeout: 2 * SECOND_MS, tries: 2 };
 /** Sends requests to receivers, which may be anywhere and hostile. */
 @Injectable()
 export class ReceiverClient {
-  /** Longest exchange, from the resolution of the name to the end of the response. */
-  timeoutMs = 10 * SECOND_MS;
   private readonly running = new Set<AbortController>();
 
   constructor(@Inject(CONFIG) private readonly config: ConfigOf<typeof webhookSettings>) {}
@@ -86,8 +86,8 @@ export class ReceiverClient {
   async post(url: string, headers: OutgoingHttpHeaders, body: string, agent?: HttpAgent): Promise<Outcome> {
     const controller = new AbortController();
     const { signal } = controller;
-    const late = new DeliveryError(`No complete response within ${this.timeoutMs / SECOND_MS} s.`);
-    const timer = setTimeout(() => controller.abort(late), this.timeoutMs);
+    const late = new DeliveryError(`No complete response within ${TIMEOUT_MS / SECOND_MS} s.`);
+    const timer = setTimeout(() => controller.abort(late), TIMEOUT_MS);
     this.running.add(controller);
     try {
       const received = await this.exchange(new URL(url), body, { headers, signal, agent: agent ?? false });
@@ -136,10 +136,10 @@ export class ReceiverClient {
       ...CONNECT,
       ...(!this.config.webhooksAllowPrivate && { lookup: this.lookup }),
     });
-    let information = 0;
+    let before = 0;
     request.on('information', () => {
-      information += 1;
-      if (information > MAX_INFORMATION) request.destroy(new DeliveryError('The receiver does not respond.'));
+      before += 1;
+      if (before > MAX_INFORMATION) request.destroy(new DeliveryError('The receiver does not respond.'));
     });
     // Some receivers send superfluous bytes after a complete response.
     request.on('error', () => undefined);
