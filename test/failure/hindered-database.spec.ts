@@ -79,8 +79,6 @@ describe('a database that responds but cannot do everything', () => {
 
   it.each([
     ['08006', 'ends the session', true],
-    ['25P03', 'ends the session', true],
-    ['25P04', 'ends the session', true],
     ['57P01', 'ends the session', true],
     ['53100', 'has a full disk', false],
     ['42501', 'lacks a right of the role', false],

@@ -64,7 +64,6 @@ describe('a connection to PostgreSQL that is lost during a request', () => {
 
   const send = (method: string, path: string, body?: object, headers = {}) =>
     cutApp.app.send(method, path, { key: cutApp.key, body, headers });
-  const getPet = () => send('GET', `/v1/pets/${petId}`);
   const getKey = () => {
     // Until then the key is cached.
     cutApp.app.clock.advance({ seconds: 5 });
@@ -81,19 +80,12 @@ describe('a connection to PostgreSQL that is lost during a request', () => {
   it.each<[string, string, 'unknown' | 'none', () => Promise<HttpResponse>]>([
     ['createPet', 'pets_insert', 'unknown', createPet],
     ['placeOrder', 'COMMIT', 'unknown', order],
-    ['updateOrder', 'COMMIT', 'unknown', approve],
     ['updatePet', 'COMMIT', 'unknown', updatePet],
-    ['deletePet', 'COMMIT', 'unknown', deletePet],
-    ['placeOrder', 'store_orders_insert', 'none', order],
     ['updateOrder', 'store_orders_update', 'none', approve],
-    // Periodic work locks rows of other tables.
-    ['updatePet', 'FROM "pets" "', 'none', updatePet],
     ['updatePet', 'UPDATE "pets"', 'none', updatePet],
     ['deletePet', 'DELETE FROM "pets"', 'none', deletePet],
     ['createPet, once', 'idempotency_keys_insert', 'none', () => createPet({ 'idempotency-key': 'undone' })],
     ['listPets', 'pets_select', 'none', () => send('GET', '/v1/pets')],
-    ['getPet', 'pets_select', 'none', getPet],
-    ['listOrders', 'store_orders_select', 'none', () => send('GET', '/v1/store/orders')],
     ['getOrder', 'store_orders_select', 'none', getOrder],
     ['getKey', 'api_keys_select', 'none', getKey],
   ])(

@@ -3,8 +3,7 @@ import { Agent } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { followHistories, PROGRAMS } from '../events/support/mirror';
 import { type OwnServer, startOwnServer } from '../failure/support/own-server';
-import { type AnimalState, explain, isLinearizable } from './support/animal-model';
-import { HELD_WITHOUT_ANIMAL, walkWithAnimals } from './support/animal-walks';
+import { HELD_WITHOUT_ANIMAL, walkWithAnimals } from '../store-orders/support/animal-walks';
 import { send } from '../support/http';
 import { once as query } from '../support/once';
 import { until } from '../support/until';
@@ -106,15 +105,6 @@ describe('two instances on a PostgreSQL with fsync on', () => {
     };
     await walkWithAnimals(subject, { numRuns: WALKS, maxSteps: MAX_STEPS });
     expect(await query(server.url(), HELD_WITHOUT_ANIMAL)).toEqual([]);
-    // No order of requests explains two open orders of one animal.
-    const created: AnimalState = { pet: { name: 'Rex', status: 'available' }, orders: {} };
-    const placed = [1, 2].map((id) => ({
-      begin: 1,
-      end: 2,
-      text: '',
-      apply: (state: AnimalState) => explain(state, { kind: 'placeOrder' }, '201 placed', id),
-    }));
-    expect([placed.slice(1), placed].map((each) => isLinearizable(each, created))).toEqual([true, false]);
   });
 
   it(`are followed by the example mirrors, with and without each client, through ${HISTORIES} random histories with a kill`, async () => {

@@ -74,7 +74,9 @@ describe('POST /mcp', () => {
     ['an id beyond 2^53', -32_600, '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}'],
     ['the tool __proto__', -32_602, toolCall(1, '__proto__')],
     ['an unknown tool', -32_602, toolCall(1, 'nothing')],
+    ['arguments of a wrong type', -32_602, request(1, 'tools/call', { name: 'getKey', arguments: [] })],
     ['initialize without a version', -32_603, request(1, 'initialize', {})],
+    ['a list with a cursor of a wrong type', -32_603, request(1, 'tools/list', { cursor: 7 })],
   ])('responds to %s with the JSON-RPC error %i, never with a 5xx', async (_name, code, body) => {
     const response = await post(app, body);
     expect(response.status).toBeLessThan(500);
@@ -84,6 +86,7 @@ describe('POST /mcp', () => {
 
   it.each([
     ['a notification', 202, { method: 'notifications/cancelled', params: { requestId: 1 } }],
+    ['an unknown notification', 202, { method: 'n' }],
     ['a result', 202, { id: 1, result: {} }],
     ['an unknown method', 200, { id: 1, method: 'constructor' }],
     ['a request with an id of null', 400, { id: null, method: 'ping' }],
@@ -147,13 +150,18 @@ describe('the calls of agents', () => {
   it.each<[string, number, string | object, Record<string, string>?]>([
     ['initialize', 200, INITIALIZE],
     ['a notification', 202, { jsonrpc: '2.0', method: 'notifications/initialized' }],
+    ['the list of tools', 200, request(1, 'tools/list')],
     ['a call', 200, list(3)],
     ['an unknown tool', 200, toolCall(5, 'nothing')],
     ['an unknown argument', 200, toolCall(6, 'listPets', { colour: 'red' })],
     ['a body that is no JSON', 400, '{'],
+    ['a body that is too long', 413, JSON.stringify('x'.repeat(70_000))],
     ['another media type', 415, '{}', { 'content-type': 'text/plain' }],
     ['a batch', 400, [list(1), list(2)]],
     ['an unknown origin', 403, list(1), { origin: 'https://evil.example' }],
+    ['a call without a correct id', 400, toolCall(null, 'listPets')],
+    ['another Accept', 200, list(1), { accept: 'text/plain' }],
+    ['an unknown revision', 400, list(1), { 'mcp-protocol-version': '1999-01-01' }],
   ])('count once each: %s (%i)', async (_case, status, body, headers = {}) => {
     const { key } = await app.createKey({ choice: SMALL });
     const response = await post(app, body, { key, headers });
@@ -189,8 +197,11 @@ describe('a program that knows only the address', () => {
   it.each([
     ['POST', '/register', NO_OAUTH],
     ['GET', '/.well-known/oauth-protected-resource/mcp', NO_OAUTH],
+    ['OPTIONS', '/.well-known/oauth-authorization-server/store/mcp', NO_OAUTH],
     ['GET', '/mcp/.well-known/openid-configuration?x=1', NO_OAUTH],
     ['GET', '/authorize?response_type=code', NO_OAUTH],
+    ['POST', '/mcp/token/', NO_OAUTH],
+    ['GET', '/registers', 'There is nothing at this address.'],
     ['GET', '/.well-known/security.txt', 'There is nothing at this address.'],
   ])('is told that OAuth is not used where it looks for it: %s %s', async (method, path, message) => {
     for (const options of [{ key: undefined }, { body: '{' }]) {

@@ -64,8 +64,10 @@ describe("an authenticator of a team's own", () => {
 
   it.each<[string, Partial<Principal>]>([
     ['limits without an end', { limits: { perMinute: Infinity, perDay: 5 } }],
+    ['limits that are no numbers', { limits: { perMinute: 5, perDay: NaN } }],
     ['NUL in its key id', { keyId: 'with \0' }],
     ['a key id over 255 characters', { keyId: 'x'.repeat(256) }],
+    ['a lone surrogate in its key id', { keyId: '\ud800' }],
   ])('is 500 if its principal has %s; the log names the authenticator', async (_, facts) => {
     result.of = (principal) => ({ principal: { ...principal, ...facts } });
     const logged = app.log.length;

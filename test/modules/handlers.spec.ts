@@ -1,5 +1,17 @@
-import { Body, Controller, Get, Module, Post, Query } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  type ExecutionContext,
+  Get,
+  Header,
+  Module,
+  Post,
+  Query,
+  UseGuards,
+} from '@nestjs/common';
 import { ApiSchema } from '@nestjs/swagger';
+import { minutes, Throttle } from '@nestjs/throttler';
+import type { FastifyRequest } from 'fastify';
 import {
   CurrentPrincipal,
   defineErrors,
@@ -52,6 +64,12 @@ const TABLE = {
 const toys = pages(TABLE, { always: ['account_id'], filters: { place: 'place', size: 'size' } });
 class ListToysQuery extends toys.Query {}
 
+class ClosedGuard {
+  canActivate(context: ExecutionContext) {
+    return !('x-closed' in context.switchToHttp().getRequest<FastifyRequest>().headers);
+  }
+}
+
 class PetName {
   @Text({ max: 255, description: 'Name of the animal.', example: 'Rex' })
   readonly name!: string;
@@ -81,12 +99,15 @@ class ToysController {
   }
 
   @Post('shelves/:shelfId/pets/:petId/toys')
+  @UseGuards(ClosedGuard)
   @Operation({
     ...FACTS,
     id: 'addToy',
     scope: 'pets:write',
     returns: [201, Toy, 'The toy.'],
   })
+  @Throttle({ default: { limit: 9, ttl: minutes(1) } })
+  @Header('X-Toy', 'yes')
   add(
     @PathId('shelfId', 'Identifier of the shelf.', shelfNotFound) shelfId: bigint,
     @Body() { place, size }: NewToy,
@@ -183,6 +204,18 @@ describe('a module', () => {
     // Validation precedes the Idempotency-Key.
     expectError(await add('1/pets/2', {}, once), 400, 'validation_failed');
     expectError(await add('1/pets/2', { ...TOY, size: 2 }, once), 422, 'idempotency_key_reused');
+  });
+
+  it('has the decorators above and below the @Operation of an idempotent handler', async () => {
+    const { json } = await add('1/pets/2', TOY, { 'x-closed': '1' });
+    expect(json).toEqual({ code: 'forbidden', message: 'Forbidden resource', status: 403 });
+    const { headers } = await add('1/pets/2', TOY, { 'idempotency-key': 'decorated' });
+    expect(headers['x-toy']).toBe('yes');
+    const { key } = await app.createKey();
+    const statuses = [];
+    for (let at = 0; at < 10; at += 1)
+      statuses.push((await app.post('/v1/shelves/1/pets/2/toys', TOY, { key, isDocumented: false })).status);
+    expect(statuses.slice(8)).toEqual([201, 429]);
   });
 
   it('has its own fields in its list of animals, and listPets has its own, if both share a query', async () => {

@@ -24,7 +24,10 @@ const TOO_LARGE = { name: 'FastifyError', code: 'FST_REQ_FILE_TOO_LARGE', status
 
 /** Values that handlers throw, with their responses. */
 const EXPECTED: readonly (readonly [thrown: unknown, status: number, code: string, message: string])[] = [
+  [new UnauthorizedException(), 401, 'unauthorized', 'Unauthorized'],
   [new HttpException('Not here.', 451), 451, 'unavailable_for_legal_reasons', 'Not here.'],
+  // No RFC has this status.
+  [new HttpException('Closed.', 444), 444, 'client_error', 'Closed.'],
   [
     new BadRequestException(['name is too long', 'age is odd']),
     400,
@@ -48,6 +51,7 @@ const EXPECTED: readonly (readonly [thrown: unknown, status: number, code: strin
 /** Values that handlers throw by mistake, with a part of the log line. */
 const UNEXPECTED: readonly (readonly [thrown: unknown, logged: string])[] = [
   [new HttpException('Not today.', 501), 'Not today.'],
+  [new HttpException('Look there.', 302), 'Look there.'],
   [new HttpException('Odd.', 1_000), 'Odd.'],
   [new Error('Thrown by the lab.'), 'Thrown by the lab.'],
   ['Thrown without an Error.', 'Thrown without an Error.'],

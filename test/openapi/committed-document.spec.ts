@@ -125,7 +125,8 @@ describe('a change of openapi.json', () => {
   it('is a release with a dated entry of CHANGELOG.md for its version', () => {
     expect(missingRelease(committed, readFileSync(join(ROOT, 'CHANGELOG.md'), 'utf8'))).toBeUndefined();
     const missing = (changelog: string) => missingRelease('{"info":{"version":"1.2.0"}}', changelog);
-    for (const entry of ['## [1.1.0] - 2027-01-31', '## [1.2.0] - soon'])
+    expect(missing('# Changelog\n\n## [1.2.0] - 2027-01-31\n')).toBeUndefined();
+    for (const entry of ['## [Unreleased]', '## [1.1.0] - 2027-01-31', '## [1.2.0]', '## [1.2.0] - soon'])
       expect(missing(entry)).toBe(
         'CHANGELOG.md has no entry for version 1.2.0 of openapi.json. Add "## [1.2.0] - YYYY-MM-DD" and run npm run openapi:release again.',
       );

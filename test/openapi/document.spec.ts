@@ -106,4 +106,11 @@ describe('Swagger UI', () => {
     for (const file of ['package.json', 'README.md', 'oauth2-redirect.html', 'swagger-ui-bundle.js.map'])
       expectError(await app.get(`/docs/${file}`, without), 404, 'route_not_found');
   });
+
+  it('sends its files in full for any Range header (RFC 9110, 14.2)', async () => {
+    const headers = { range: 'bytes=99999999-' };
+    const whole = await app.get('/docs/swagger-ui.css', without);
+    const { status, text } = await app.get('/docs/swagger-ui.css', { ...without, headers });
+    expect({ status, length: text.length }).toEqual({ status: 200, length: whole.text.length });
+  });
 });

@@ -152,6 +152,16 @@ describe('q of GET /v1/pets (listPets)', () => {
     await fc.assert(property, { numRuns: 60 });
   });
 
+  it('knows a name from its creation, its change, and no longer after its removal', async () => {
+    const { json } = await app.post('/v1/pets', aNewPet({ name: 'Before Before' }), { key });
+    expect(await namesFor('before')).toEqual(['Before Before']);
+    await app.send('PATCH', `/v1/pets/${json.id}`, { key, body: { name: 'Later', status: 'sold' } });
+    expect(await namesFor('before')).toEqual([]);
+    expect((await find('later')).json).toEqual([{ ...json, name: 'Later', status: 'sold' }]);
+    await app.send('DELETE', `/v1/pets/${json.id}`, { key });
+    expect(await namesFor('later')).toEqual([]);
+  });
+
   it('serves each accepted name and text, and 400 any other text', async () => {
     const names = [
       'ﷺ'.repeat(255),

@@ -1,10 +1,16 @@
 import { DEFAULT_SCOPES } from '../../src/app/store';
 import type { GivenConfig } from '../../src/app/build';
+import type { DefinedScope } from '../../src/api/extension/extension';
+import { petScopes } from '../../src/pets/pets.scopes';
+import { orderScopes } from '../../src/store-orders/store-orders.scopes';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet, fillPets } from '../support/factories';
+import { type AnimalState, explain, isLinearizable } from './support/animal-model';
+import { HELD_WITHOUT_ANIMAL, walkWithAnimals } from './support/animal-walks';
 
 const PATH = '/v1/store/orders';
+const SEED = 31;
 const INVALID = { status: 409, json: { code: 'invalid_transition' } };
 /** Twice the connections of the pool. */
 const CLIENTS = 20;
@@ -70,6 +76,35 @@ describe('POST /v1/store/orders (placeOrder)', () => {
       for (const [at, response] of responses.entries())
         expect(response).toMatchObject(statuses[at] === json.status ? { status: 200, text } : INVALID);
     }
+  });
+
+  it('ignores every field but petId: a client cannot set id, status, time or account', async () => {
+    const petId = await newPet();
+    const sent = { petId, id: 7, status: 'delivered', placedAt: '2000-01-01T00:00:00Z', accountId: 1 };
+    expect((await app.post(PATH, sent)).json).toMatchObject({ petId, status: 'placed' });
+  });
+
+  // A short walk, always with the same requests; test/long has long ones at random.
+  it('some order of the requests of concurrent buyers and staff explains their responses', async () => {
+    const choice = { plan: 'enterprise', perMinute: 1e9, perDay: 1e9 } as const;
+    const ofStaff = [petScopes.read, petScopes.manage, orderScopes.manage];
+    const keyWith = (scopes: readonly DefinedScope[]) => app.createKey({ scopes, choice });
+    const buyers = [await keyWith(DEFAULT_SCOPES), await keyWith(DEFAULT_SCOPES)];
+    const staff = [await keyWith(ofStaff), await keyWith(ofStaff)];
+    await walkWithAnimals({ url: app.url, buyers, staff }, { numRuns: 1, maxSteps: 20, seed: SEED });
+    expect(await app.database.query(HELD_WITHOUT_ANIMAL)).toEqual([]);
+  });
+
+  it('no order of requests explains two open orders of one animal (negative control)', () => {
+    const created: AnimalState = { pet: { name: 'Rex', status: 'available' }, orders: {} };
+    const order = (id: number) => ({
+      begin: 1,
+      end: 2,
+      text: '',
+      apply: (state: AnimalState) => explain(state, { kind: 'placeOrder' }, '201 placed', id),
+    });
+    expect(isLinearizable([order(1)], created)).toBe(true);
+    expect(isLinearizable([order(1), order(2)], created)).toBe(false);
   });
 });
 

@@ -2,79 +2,27 @@ import { createSocket } from 'node:dgram';
 import { Resolver } from 'node:dns/promises';
 import https from 'node:https';
 import { BlockList, isIPv6 } from 'node:net';
-import * as fc from 'fast-check';
 import { startApp, type TestApp } from '../support/app';
 import { addPets, createWebhook, type Receiver, SETTINGS, startReceiver } from './support/receivers';
 
 /** The same for a name that is unknown, so that no error tells which internal names exist. */
 const RULE = 'The URL must have a known host with public addresses only.';
-const RUNS = 60;
-
-/** The blocks that are not public, by IANA's registries, and the host of a machine of Azure. */
-const PRIVATE_V4 = [
-  '0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24',
-  '192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3',
-].flatMap((line) => line.split(' '));
-/** Mapped IPv4, local NAT64, discard, Teredo, examples, 6to4, segment routing, local, site-local, multicast. */
-const PRIVATE_V6 = [
-  '::/96 ::ffff:0:0/96 64:ff9b:1::/48 100::/64 2001::/23 2001:db8::/32 2002::/16 3fff::/20 5f00::/16 fc00::/7',
-  'fe80::/10 fec0::/10 ff00::/8',
-].flatMap((line) => line.split(' '));
-const NAT64 = 0x64ff9b0000000000000000n << 32n;
-
-/** Addresses of the past, public and not. */
+/** Public addresses: among them the last before a block and the first after it. */
 const PUBLIC = [
-  '1.1.1.1 100.63.255.255 172.32.0.1 168.63.129.15 2606:4700::1111 2a00:1450:4001::1',
+  '1.0.0.0 9.255.255.255 11.0.0.0 100.63.255.255 100.128.0.0 126.255.255.255 128.0.0.0 172.15.255.255 172.32.0.0',
+  '168.63.129.15 192.167.255.255 192.169.0.0 198.17.255.255 198.20.0.0 223.255.255.255 2000::1 2001:200:: 2003::1',
+  '2606:4700::1111 2a00:1450:4001::1 3ffe:ffff::1',
   '64:ff9b::101:101 64:ff9b::5db8:d822 64:ff9b::1.1.1.1 64:ff9b::b00:0 64:ff9b::ac20:1',
 ].flatMap((line) => line.split(' '));
+/** The ends of the blocks that are not public, by IANA's registries, and the host of a machine of Azure. */
 const OTHERS = [
-  '0.0.0.0 10.1.2.3 100.64.0.1 127.255.255.254 169.254.169.254 172.31.255.255 192.0.0.1 198.19.255.255',
-  '168.63.129.16 255.255.255.255 :: ::1 ::ffff:1.1.1.1 ::ffff:7f00:1 ::1.1.1.1 64:ff9b::7f00:1 64:ff9b::10.0.0.1',
-  '64:ff9b::a9fe:a9fe 64:ff9b:: 64:ff9b::a83f:8110 64:ff9b::ac1f:ffff 64:ff9b:1::101:101 64:ff9b:0:1::101:101',
-  '64:ff9b:1::1 5f00::1 100:0:0:1::1 100::1 2001::1 2001:db8::1 2002:7f00:1:: 3fff::1 fd12::1 fec0::1 ff02::1',
+  '0.0.0.0 0.255.255.255 10.0.0.0 10.255.255.255 100.64.0.0 100.127.255.255 127.0.0.0 127.255.255.255 169.254.0.0',
+  '169.254.255.255 172.16.0.0 172.31.255.255 192.0.0.0 192.0.0.255 192.0.2.0 192.0.2.255 192.88.99.0 192.168.0.0',
+  '192.168.255.255 198.18.0.0 198.19.255.255 198.51.100.0 203.0.113.255 168.63.129.16 224.0.0.0 255.255.255.255',
+  ':: ::1 ::ffff:1.1.1.1 ::ffff:7f00:1 ::1.1.1.1 64:ff9b::7f00:1 64:ff9b::10.0.0.1 64:ff9b:: 64:ff9b::a9fe:a9fe',
+  '64:ff9b::a83f:8110 64:ff9b::ac1f:ffff 64:ff9b:1::101:101 64:ff9b:0:1::101:101 5f00::1 100::1 1fff:ffff::1',
+  '2001::1 2001:1ff::1 2001:db8::1 2002:7f00:1:: 3fff::1 3fff:fff::1 4000:: fc00::1 fdff::1 fe80::1 fec0::1 ff02::1',
 ].flatMap((line) => line.split(' '));
-
-const bitsOf = (address: string) => (isIPv6(address) ? 128n : 32n);
-/** Returns an address as a number. */
-function numberOf(address: string): bigint {
-  if (!isIPv6(address)) return address.split('.').reduce((sum, part) => (sum << 8n) + BigInt(part), 0n);
-  const hex = new URL(`http://[${address}]`).hostname.slice(1, -1);
-  const [before = [], after = []] = hex.split('::').map((part) => part.split(':').filter(Boolean));
-  const words = [...before, ...Array<string>(8 - before.length - after.length).fill('0'), ...after];
-  return words.reduce((sum, word) => (sum << 16n) + BigInt(`0x${word}`), 0n);
-}
-const textOf = (number: bigint, bits: bigint) =>
-  bits === 32n
-    ? [24n, 16n, 8n, 0n].map((shift) => (number >> shift) & 255n).join('.')
-    : Array.from({ length: 8 }, (_, at) => ((number >> BigInt(112 - 16 * at)) & 65_535n).toString(16)).join(
-        ':',
-      );
-const isIn = (number: bigint, block: string): boolean => {
-  const [first = '', length] = block.split('/');
-  const rest = bitsOf(first) - BigInt(length!);
-  return number >> rest === numberOf(first) >> rest;
-};
-/** The rule, by numbers. */
-function isPublic(address: string): boolean {
-  const number = numberOf(address);
-  if (!isIPv6(address)) return !PRIVATE_V4.some((block) => isIn(number, block));
-  if (number >> 32n === NAT64 >> 32n) return isPublic(textOf(number & 0xffff_ffffn, 32n));
-  return isIn(number, '2000::/3') && !PRIVATE_V6.some((block) => isIn(number, block));
-}
-
-/** Addresses anywhere, in a block, and the neighbours of its ends; of IPv4 also as NAT64 and mapped. */
-const anywhere = (bits: bigint) => fc.bigInt(0n, (1n << bits) - 1n).map((number) => textOf(number, bits));
-const near = (block: string): fc.Arbitrary<string> => {
-  const [first = '', length] = block.split('/');
-  const bits = bitsOf(first);
-  const size = 1n << (bits - BigInt(length!));
-  const start = numberOf(first);
-  const numbers = fc.oneof(fc.bigInt(0n, size - 1n), fc.constantFrom(-1n, 0n, size - 1n, size));
-  return numbers.map((at) => textOf((start + at) & ((1n << bits) - 1n), bits));
-};
-const v4 = fc.oneof(anywhere(32n), fc.constantFrom(...PRIVATE_V4).chain(near));
-const v6 = fc.oneof(anywhere(128n), fc.constantFrom(...PRIVATE_V6, '2000::/3', '64:ff9b::/96').chain(near));
-const embedded = fc.tuple(fc.constantFrom('64:ff9b::', '::ffff:', '::'), v4).map((parts) => parts.join(''));
 
 const A = 1;
 const AAAA = 28;
@@ -126,12 +74,25 @@ function nameOf(labels: Buffer): string {
 
 /** Returns an address record for the name of the question, valid for 60 s. */
 function recordOf(address: string): Buffer {
-  const digits = Number(bitsOf(address)) / 4;
-  const data = Buffer.from(numberOf(address).toString(16).padStart(digits, '0'), 'hex');
+  const data = isIPv6(address) ? bytesOfV6(address) : Buffer.from(address.split('.').map(Number));
   const head = Buffer.from('c00c000000010000003c0000', 'hex');
   head.writeUInt16BE(isIPv6(address) ? AAAA : A, 2);
   head.writeUInt16BE(data.length, 10);
   return Buffer.concat([head, data]);
+}
+
+function bytesOfV6(address: string): Buffer {
+  const [before = '', after = ''] = address.split('::');
+  const [start, end] = [before, after].map((part) =>
+    Buffer.from(
+      part
+        .split(':')
+        .map((word) => word && word.padStart(4, '0'))
+        .join(''),
+      'hex',
+    ),
+  ) as [Buffer, Buffer];
+  return Buffer.concat([start, Buffer.alloc(16 - start.length - end.length), end]);
 }
 
 describe('addresses of receivers', () => {
@@ -179,18 +140,13 @@ describe('addresses of receivers', () => {
 
   it('are those of the public Internet', async () => {
     const { path } = await createWebhook(app, { url: 'https://shop.example' });
-    await fc.assert(
-      fc.asyncProperty(fc.oneof(v4, v6, embedded), async (address) => {
-        const url = `https://${isIPv6(address) ? `[${address}]` : address}/`;
-        const { status } = await app.send('PATCH', path, { body: { url } });
-        expect([address, status]).toEqual([address, isPublic(address) ? 200 : 400]);
-      }),
-      {
-        numRuns: RUNS + PUBLIC.length + OTHERS.length,
-        examples: [...PUBLIC, ...OTHERS].map((each) => [each]),
-      },
-    );
-    expect([...PUBLIC, ...OTHERS].filter(isPublic)).toEqual(PUBLIC);
+    const accepted: string[] = [];
+    for (const address of [...PUBLIC, ...OTHERS]) {
+      const url = `https://${isIPv6(address) ? `[${address}]` : address}/`;
+      const { status } = await app.send('PATCH', path, { body: { url } });
+      if (status !== 400) accepted.push(address);
+    }
+    expect(accepted).toEqual(PUBLIC);
   });
 
   it('are checked in every form of an address, and by http none gets anything', async () => {

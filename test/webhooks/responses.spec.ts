@@ -11,10 +11,7 @@ const NO_RESPONSE = 'The receiver does not respond.';
 const RESPONSES: [bytes: string, status: number | null, response: string | null, error: string | null][] = [
   ['HTTP/1.1 204 No Content\r\n\r\n', 204, '', null],
   ['HTTP/1.1 204 No Content\r\nContent-Length: 2\r\n\r\nok', 204, '', null],
-  ['HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n', 204, '', null],
-  ['HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\nok', 200, '', null],
   ['HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok\r\n\r\nok', 200, ANY, null],
-  ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nok', 200, '', null],
   [
     'HTTP/1.1 100 C\r\n\r\nHTTP/1.1 103 E\r\nLink: <a>\r\n\r\nHTTP/1.1 202 A\r\nContent-Length: 0\r\n\r\n',
     202,
@@ -22,24 +19,10 @@ const RESPONSES: [bytes: string, status: number | null, response: string | null,
     null,
   ],
   [
-    'HTTP/1.1 302 Found\r\nLocation: /elsewhere\r\nContent-Length: 0\r\n\r\n',
-    302,
-    '',
-    'The response was 302.',
-  ],
-  ['HTTP/1.1 304 Not Modified\r\nContent-Length: 2\r\n\r\nok', 304, '', 'The response was 304.'],
-  [
     'HTTP/1.1 500 No\r\nContent-Length: 6\r\n\r\n\n\t \x1b\x7f ',
     500,
     '\n\t \x1b\x7f ',
     'The response was 500.',
-  ],
-  ['HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\nok', 500, '', 'The response was 500.'],
-  [
-    'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n',
-    null,
-    null,
-    failed('HPE_INVALID_TRANSFER_ENCODING'),
   ],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nno length', null, null, failed('ECONNRESET')],
   ['HTTP/1.1 099 X\r\nContent-Length: 2\r\n\r\nok', 99, 'ok', 'The response was 99.'],
@@ -49,9 +32,7 @@ const RESPONSES: [bytes: string, status: number | null, response: string | null,
 /** Bytes that a receiver repeats without an end, and the error. */
 const ENDLESS: [bytes: string, error: string | null][] = [
   ['HTTP/1.1 100 Continue\r\n\r\n', NO_RESPONSE],
-  ['HTTP/1.1 103 E\r\nLink: <…>\r\n\r\n', NO_RESPONSE],
   ['HTTP/1.1 101 S\r\n\r\n', 'The response was 101.'],
-  ['HTTP/1.1 100 ', failed('HPE_HEADER_OVERFLOW')],
   ['HTTP/1.1 100 C\r\nA: ', failed('HPE_HEADER_OVERFLOW')],
   ['HTTP/1.1 200 OK\r\nA: b\r\n\r\n', null],
 ];
@@ -69,8 +50,7 @@ describe('a receiver decides by its response', () => {
 
   it.each(ENDLESS)('%j without an end is read for a few KiB at most: %p', async (repeated, error) => {
     let sent = 0;
-    const text = repeated.replace('…', 'a'.repeat(9_000));
-    const chunk = Buffer.from(text.repeat(Math.ceil(65_536 / text.length)));
+    const chunk = Buffer.from(repeated.repeat(Math.ceil(65_536 / repeated.length)));
     const isClosed = new Promise((resolve) => {
       shop.receiver.respond = ({ socket }) => {
         const write = () => {

@@ -173,9 +173,18 @@ export const commonCodes: readonly DefinedError[] = Object.values(commonErrors);
 /** The codes of the response `default`, which every operation has in the document. */
 export const defaultCodes = commonCodes.filter(({ on }) => on === ANY_REQUEST);
 
-/** @param mistakes sentences without their full stop; each names its field */
-export function validationFailed(mistakes: readonly string[], message = `${mistakes.join('; ')}.`): ApiError {
-  return commonErrors.validation_failed({ message, mistakes });
+/** Most mistakes that a message names. */
+export const MAX_MISTAKES = 100;
+
+/** Adds the full stop that a mistake lacks; a question has its mark. */
+export function asSentence(mistake: string): string {
+  return /[.?]$/.test(mistake) ? mistake : `${mistake}.`;
+}
+
+/** @param all sentences without their full stop; each names its field */
+export function validationFailed(all: readonly string[], message?: string): ApiError {
+  const mistakes = all.slice(0, MAX_MISTAKES);
+  return commonErrors.validation_failed({ message: asSentence(message ?? mistakes.join('; ')), mistakes });
 }
 
 /** @param allow the methods of the URL, in the form of the `Allow` header (RFC 9110, 10.2.1) */
