@@ -11,15 +11,12 @@ import { MAX_DAYS } from './usage.service';
 
 /** With the time of a write a crash loses at most 5 s. */
 const WRITE_INTERVAL_MS = 4 * SECOND_MS;
-/** Limits the memory while the database is unavailable, or if an authenticator invents keys. Further keys are not counted. */
-const MAX_KEYS = 20_000;
 const NONE: Counts = { admitted: 0, rejected: 0, failed: 0, errors: 0 };
 
 /** Counts the requests of each key and notes its last use, and stores both every few seconds and on shutdown. */
 @Injectable()
 export class UsageRecorder extends PeriodicWork {
   private days = new Map<string, KeyDay>();
-  private removedOn = '';
 
   constructor(
     private readonly usage: UsageRepository,
@@ -45,18 +42,14 @@ export class UsageRecorder extends PeriodicWork {
   /** Writes the counts, then deletes those that are older than the longest range of getUsage. */
   override async run(): Promise<void> {
     const { days } = this;
+    if (days.size === 0) return;
     this.days = new Map();
-    if (days.size > 0) {
-      await this.usage.add([...days.values()]).catch((error: unknown) => {
-        // Rather lose counts than bill a request twice.
-        if (!(error instanceof OutcomeUnknownError)) days.forEach((day) => this.giveBack(day));
-        throw error;
-      });
-    }
-    const today = dateOf(this.clock.now());
-    if (today === this.removedOn) return;
-    await this.usage.removeOld(today, MAX_DAYS);
-    this.removedOn = today;
+    await this.usage.add([...days.values()]).catch((error: unknown) => {
+      // Rather lose counts than bill a request twice.
+      if (!(error instanceof OutcomeUnknownError)) days.forEach((day) => this.giveBack(day));
+      throw error;
+    });
+    await this.usage.removeOld(dateOf(this.clock.now()), MAX_DAYS);
   }
 
   /** Counts a response of a request that the plan limits. A tool's request is a part of one that was, and has no decision. */
@@ -74,7 +67,7 @@ export class UsageRecorder extends PeriodicWork {
   private dayOf(accountId: bigint, keyId: string, now: number): Counts {
     const name = `${Math.floor(now / DAY_MS)} ${accountId} ${keyId}`;
     const day = this.days.get(name) ?? { accountId, keyId, date: dateOf(now), usedAt: now, ...NONE };
-    if (this.days.size < MAX_KEYS) this.days.set(name, day);
+    this.days.set(name, day);
     day.usedAt = Math.max(day.usedAt, now);
     return day;
   }

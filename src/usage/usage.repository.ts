@@ -50,7 +50,7 @@ const READ: Statement = {
   SELECT to_char(date, 'YYYY-MM-DD') AS date, a.name AS account, key_id AS "keyId", nullif(k.label, '') AS label,
          ${COUNTS.map((name) => `${name}::float8`).join(', ')}
   FROM (
-    SELECT * FROM key_usage WHERE date BETWEEN $1 AND $2 AND ($4::bigint IS NULL OR account_id = $4)
+    SELECT * FROM key_usage WHERE date BETWEEN coalesce($1, $2::date - 29) AND $2 AND ($4::bigint IS NULL OR account_id = $4)
     ORDER BY account_id, date, key_id LIMIT $3
   ) AS days LEFT JOIN accounts a ON a.id = account_id
   LEFT JOIN api_keys k ON k.account_id = days.account_id AND k.id = ${UUID}
@@ -74,9 +74,14 @@ export class UsageRepository {
     );
   }
 
-  /** Reads at most `count` days of keys of an account, or of all accounts. */
-  read(from: string, to: string, count: number | null, accountId?: bigint): Promise<StoredUsage[]> {
-    return this.sql.rows(READ, [from, to, count, accountId ?? null]);
+  /** Reads at most `count` days of keys of an account, or of all accounts. @param from default: 29 days before the last */
+  read(
+    from: string | undefined,
+    to: string,
+    count: number | null,
+    accountId?: bigint,
+  ): Promise<StoredUsage[]> {
+    return this.sql.rows(READ, [from ?? null, to, count, accountId ?? null]);
   }
 
   /** Keeps the last `days` days of keys, and deletes the others. */

@@ -1,17 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { AccountsService } from '../auth';
-import type { Principal } from '../auth';
+import { AccountsService, type Principal } from '../auth';
 import { validationFailed } from '../api/errors/common.errors';
 import { Clock } from '../time/clock';
 import { DAY_MS, dateOf } from '../time/time';
-import { FIRST_TIME } from '../api/fields/fields';
 import type { KeyUsage, UsageQuery } from './usage.dto';
 import { UsageRepository } from './usage.repository';
 
 /** Days that usage is kept, and the most of one request. */
 export const MAX_DAYS = 400;
 export const MAX_ROWS = 10_000;
-const DEFAULT_DAYS = 30;
 
 @Injectable()
 export class UsageService {
@@ -23,9 +20,9 @@ export class UsageService {
 
   /** Lists the usage of the caller's account, or of `?account=`; an unknown one has none. @throws ApiError 400 */
   async list({ accountId: own }: Principal, query: UsageQuery): Promise<readonly KeyUsage[]> {
-    const { from, to } = this.datesOf(query);
-    const days = (Date.parse(to) - Date.parse(from)) / DAY_MS + 1;
-    if (days < 1 || days > MAX_DAYS)
+    const { from, to = this.today() } = query;
+    const daysBefore = from === undefined ? 0 : (Date.parse(to) - Date.parse(from)) / DAY_MS;
+    if (daysBefore < 0 || daysBefore >= MAX_DAYS)
       throw validationFailed([`from must not be later than to, and at most ${MAX_DAYS - 1} days before it`]);
     const accountId = query.account === undefined ? own : (await this.accounts.find(query.account))?.id;
     if (accountId === undefined) return [];
@@ -36,14 +33,12 @@ export class UsageService {
   }
 
   /** Lists the usage of one account, or of all, for the command line. @throws ApiError if the account does not exist */
-  async listAll({ account, ...range }: UsageQuery) {
+  async listAll({ account, from, to = this.today() }: UsageQuery) {
     const owner = account === undefined ? undefined : await this.accounts.require(account);
-    const { from, to } = this.datesOf(range);
     return await this.usage.read(from, to, null, owner?.id);
   }
 
-  private datesOf({ from, to = dateOf(this.clock.now()) }: UsageQuery) {
-    const first = Math.max(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY_MS, FIRST_TIME);
-    return { from: from ?? dateOf(first), to };
+  private today(): string {
+    return dateOf(this.clock.now());
   }
 }

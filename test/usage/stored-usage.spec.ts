@@ -109,7 +109,7 @@ describe('usage of the command line', () => {
     expect((await cli('usage --from 2026-02-30')).status).toBe(2);
   });
 
-  it('draws bars on a terminal, in 80 columns', async () => {
+  it('draws bars on a terminal', async () => {
     expect((await cli(`usage ${RANGE}`)).out).not.toContain('█');
     const { isTTY } = process.stdout;
     Object.assign(process.stdout, { isTTY: true });
@@ -119,7 +119,7 @@ describe('usage of the command line', () => {
       ['DATE', 'ACCOUNT', 'KEY', 'ADMITTED', 'REJECTED', 'FAILED', 'ERRORS', 'REQUESTS'],
       ['2026-10-20', '-', 'user', '1', '0', '0', '0', '█'],
       ['2026-10-21', 'one', 'shop', '40', '10', '3', '1', '████████░░'],
-      ['2026-10-21', 'two', `${ids[1]!.slice(0, 8)}…`, '40', '10', '3', '1', '████████░░'],
+      ['2026-10-21', 'two', ids[1], '40', '10', '3', '1', '████████░░'],
       [''],
     ]);
   });
