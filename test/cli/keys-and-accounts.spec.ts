@@ -14,7 +14,10 @@ const like = (pattern: RegExp): unknown => expect.stringMatching(pattern);
 /** The output of each command, in the order of the runs; 1 is the exit status of a failure. ID is a key of acme. */
 const OUTPUTS: readonly (readonly [command: string, output: unknown, status?: 1])[] = [
   ['keys create --account fresh', like(/^New account fresh \(plan free\)\.\nAPI key of the account fresh/)],
-  ['keys create --account acme', like(/^API key of the account acme/)],
+  [
+    'keys create --account acme --expires never --addresses 192.0.2.0/24',
+    like(/^API key of the account acme/),
+  ],
   [`${NUMBERED} 5 --per-day 50`, like(/^API key of the account acme/)],
   [`${NUMBERED} 5 --per-day 51`, HAS_PLAN, 1],
   [`${NUMBERED} 6 --per-day 50`, HAS_PLAN, 1],
@@ -22,6 +25,14 @@ const OUTPUTS: readonly (readonly [command: string, output: unknown, status?: 1]
   ['accounts set-plan acme --plan pro --json', { account: 'acme', plan: 'pro', ...PRO }],
   ['keys set-scopes ID --scopes pets:read,pets:read --json', { id: 'ID', scopes: ['pets:read'] }],
   ['keys set-addresses ID --addresses 1.2.3.4 --json', { id: 'ID', addresses: ['1.2.3.4'] }],
+  [
+    'keys list --account acme --json',
+    [
+      { id: 'ID', scopes: ['pets:read'], addresses: ['1.2.3.4'] },
+      { expiresAt: null, scopes: BUYER, addresses: ['192.0.2.0/24'] },
+      { scopes: BUYER, addresses: [] },
+    ].map((facts) => expect.objectContaining(facts)),
+  ],
   ['keys unban ID', 'Ban of ID lifted; takes effect within 5 s.\n'],
   ['keys unban ID', 'The key ID is not banned.\n'],
   ['keys unban ID --json', { id: 'ID', unbanned: false }],

@@ -134,19 +134,6 @@ describe('counters without Redis', () => {
     await app.restart();
   });
 
-  it('that change while a save fails are saved as they are then', async () => {
-    await get();
-    await lock();
-    await passUntil(async () => (await waiting()).length === 1);
-    const [save] = await waiting();
-    await get();
-    await app.database.query('SELECT pg_terminate_backend($1)', [save!.pid]);
-    await app.database.query('COMMIT');
-    await passUntil(async () => (await saved())[0] === 2);
-    await app.runDueWork();
-    expect(await saved()).toEqual([2]);
-  });
-
   it('are deleted an hour after their windows have ended; a fast clock deletes no other rows', async () => {
     await app.database.query(
       `INSERT INTO rate_limit_counters

@@ -106,16 +106,11 @@ describe('@Throttle on a route', () => {
       expect((await train('by-plan', seconds)).status).toBe(200);
     });
 
-    it('rounds a limit from a function down: 0 rejects, Infinity admits, NaN causes a 500', async () => {
-      const limited = (limit: string) => train('by-header', { 'x-limit': limit });
-      for (const limit of ['0.9', '0', '-1', '-Infinity']) {
-        const rejected = await limited(limit);
-        expectError(rejected, 429, 'rate_limit_exceeded');
-      }
-      const limits = ['1e99', 'Infinity', '4.5', '4.5', '4.5', 'many'];
+    it('rounds a limit from a function down: 0.9 rejects, Infinity admits', async () => {
       const found = [];
-      for (const limit of limits) found.push((await limited(limit)).status);
-      expect(found).toEqual([200, 200, 200, 200, 429, 500]);
+      for (const limit of ['0.9', 'Infinity', '2.5', '2.5'])
+        found.push((await train('by-header', { 'x-limit': limit })).status);
+      expect(found).toEqual([429, 200, 200, 429]);
     });
 
     it('counts by its getTracker for all accounts, for any text that it returns', async () => {
