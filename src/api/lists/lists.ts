@@ -144,6 +144,7 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
     const presets =
       has('always', 'filter') && !has('rare', 'search', 'ids') ? this.filters.values : undefined;
     const counts = this.conditions.map(({ kind, member }) => {
+      // A client must not choose the account.
       const value = (kind === 'always' ? given : all)[member] ?? presets?.[member];
       if (value === undefined && kind === 'always') throw new Error(`the list of ${name} needs ${member}`);
       const each = Array.isArray(value) && value.length > 0 && kind !== 'ids' ? value : [value];
