@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { OpenAPIObject, OperationObject, ResponseObject, SchemaObject } from '@nestjs/swagger';
 import { COMPONENT_HEADERS, headersOf, LOCATION_OF_TEXT, text } from '../operation/header-catalogue';
-import { findOperation } from '../operation/operation.decorator';
+import { findOperation, isRevalidated } from '../operation/operation.decorator';
 import { ANY_KEY } from '../routes/route-facts';
 import { type DefinedError, MAX_MESSAGE_LENGTH } from '../errors/api-error';
 import { commonCodes, commonErrors, defaultCodes } from '../errors/common.errors';
@@ -110,8 +110,8 @@ const refer = (name: string) => ({ $ref: `#/components/responses/${name}` });
 export function completeResponses(paths: OpenAPIObject['paths'], codes: Codes) {
   const shared: Record<string, ResponseObject> = { Default: DEFAULT, NotModified: NOT_MODIFIED };
   for (const { get } of Object.values(paths)) {
-    const { 200: success } = get?.responses ?? {};
-    if (!get || !success || '$ref' in success || !success.headers?.['Cache-Control']) continue;
+    const facts = findOperation(get?.operationId);
+    if (!get || !facts || !isRevalidated(facts)) continue;
     get.parameters = [...(get.parameters ?? []), { $ref: '#/components/parameters/IfNoneMatch' }];
     get.responses[304] = refer('NotModified');
   }

@@ -69,6 +69,8 @@ interface RegisteredOperation extends OperationFacts {
   /** The error codes of this operation, including its parameters and pages. */
   readonly rejects: readonly DefinedError[];
   readonly types: readonly Type<object>[];
+  /** The members that are not part of the entity tag; undefined if the response has none. */
+  readonly entityTag: readonly string[] | undefined;
 }
 
 /** By id, of two operations the second. */
@@ -93,6 +95,7 @@ export function Operation(facts: OperationFacts): MethodDecorator {
     const operation = {
       ...facts,
       types,
+      entityTag: outsideEntityTag(facts),
       rejects: [
         ...rejects,
         ...(facts.rejects ?? []),
@@ -101,7 +104,7 @@ export function Operation(facts: OperationFacts): MethodDecorator {
     };
     DECLARED.set(id, operation);
     applyDecorators(
-      routeFacts({ entityTag: outsideEntityTag(facts), location, uncounted }),
+      routeFacts({ entityTag: operation.entityTag, location, uncounted }),
       RequireScope(scope),
       ApiOperation({
         operationId: id,
@@ -155,7 +158,7 @@ function responseOf(operation: RegisteredOperation): MethodDecorator[] {
   ];
 }
 
-/** Lists the members that are not part of the entity tag; undefined if the response has none. The tag of a list has all. */
+/** The tag of a list has all members. */
 function outsideEntityTag({ returns: [, body], hasEntityTag }: OperationFacts) {
   if (hasEntityTag === false) return undefined;
   return body && !isList(body) ? membersOutsideEntityTag(body) : [];
@@ -170,17 +173,20 @@ function isPage({ returns: [status, body], maxItems }: OperationFacts): boolean 
   return status === 200 && isList(body) && maxItems === undefined;
 }
 
+/** True if a client may keep the response, and asks each time whether it is current. */
+export function isRevalidated({ returns: [status], entityTag }: RegisteredOperation): boolean {
+  return status === 200 && entityTag?.length === 0;
+}
+
 /** Lists the headers that only the successful response has. */
 function ownHeaders(operation: RegisteredOperation): ResponseHeader[] {
-  const { returns, rejects, deprecation } = operation;
+  const { returns, rejects, deprecation, entityTag } = operation;
   const [status, body] = returns;
-  const without = outsideEntityTag(operation);
   const names: ResponseHeader[] = [];
   if (status === 201 && !isList(body)) names.push('Location');
   if (isPage(operation)) names.push('Link');
-  if (body && without) names.push('ETag');
-  // A client may keep the body, and asks whether it is current.
-  if (status === 200 && without?.length === 0) names.push('Cache-Control');
+  if (body && entityTag) names.push('ETag');
+  if (isRevalidated(operation)) names.push('Cache-Control');
   if (rejects.includes(commonErrors.idempotency_key_in_use)) names.push('Idempotent-Replayed');
   if (deprecation) names.push('Link', 'Deprecation', 'Sunset');
   return names;
