@@ -8,9 +8,7 @@ import { NEW_PET_COLUMNS, PET_COLUMNS, PetEntity } from './pet.entity';
 import type { NewPet, Pet, PetUpdate } from './pets.dto';
 
 /** The columns of an animal, named as its members. */
-export const SELECTED_PET_COLUMNS = PET_COLUMNS.map(({ member, name }) => `${name} AS "${member}"`).join(
-  ', ',
-);
+export const SELECTED_PET_COLUMNS = PET_COLUMNS.map(({ member, name }) => `${name} AS "${member}"`).join();
 
 const MEMBERS = PET_COLUMNS.map(({ member }) => member);
 
@@ -60,8 +58,8 @@ const FIND: Statement = {
   text: `SELECT ${SELECTED_PET_COLUMNS} FROM pets WHERE id = $1`,
 };
 
-const GIVEN = NEW_PET_COLUMNS.map(({ name }) => name).join(', ');
-const ARRAYS = NEW_PET_COLUMNS.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ');
+const GIVEN = NEW_PET_COLUMNS.map(({ name }) => name).join();
+const ARRAYS = NEW_PET_COLUMNS.map(({ type }, at) => `$${at + 1}::${type}[]`).join();
 
 /** The ids ascend in the order of the arrays. */
 const INSERT: Statement = {

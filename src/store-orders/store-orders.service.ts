@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { AccountsService } from '../auth';
-import { insufficientScope, type Principal } from '../auth';
+import { AccountsService, insufficientScope, type Principal } from '../auth';
 import { CONFIG, type ConfigOf } from '../config/config';
 import * as parsers from '../config/parsers';
 import { Clock } from '../time/clock';
