@@ -113,11 +113,6 @@ export function isUnusable(error: unknown): boolean {
   return isQueryTimeout(error) || isReadOnly(error) || SWITCHED.test(codeOf(error));
 }
 
-/** Returns true if a foreign key of another table kept a row from being deleted, by its own action or by RESTRICT. */
-export function isStillReferenced(error: unknown): boolean {
-  return error instanceof QueryFailedError && /^(23503|23001)$/.test(codeOf(error));
-}
-
 /** EPIPE has the form of an SQLSTATE. */
 function isSqlState(code: string): boolean {
   return /^[0-9A-Z]{5}$/.test(code) && !SOCKET_ERROR.test(code);

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { type EntityManager, QueryFailedError } from 'typeorm';
 import { CoalescedRead } from '../database/coalesced-read';
-import { isStillReferenced } from '../database/database-errors';
+import { codeOf } from '../config/user-error';
 import { Sql } from '../database/sql';
 import type { Page } from '../api/lists/page';
 import { isInForce, type Precondition } from '../api/entity-tags/entity-tag';
@@ -121,4 +121,9 @@ export class PetsService {
     if (!pet) throw notFound();
     return pet;
   }
+}
+
+/** Returns true if a foreign key of another table kept a row from being deleted, by its own action or by RESTRICT. */
+function isStillReferenced(error: unknown): boolean {
+  return error instanceof QueryFailedError && /^(23503|23001)$/.test(codeOf(error));
 }
