@@ -103,13 +103,11 @@ describe('the URL of a server', () => {
 describe('DATABASE_URL', () => {
   it.each<[given: string, used?: string]>([
     ['sslmode=require', 'sslmode=verify-full'],
-    ['sslmode=verify-full&sslrootcert=system', 'sslmode=verify-full'],
     ['sslrootcert=%73ystem&options=endpoint%3Dep-a-1', 'options=endpoint%3Dep-a-1&sslmode=verify-full'],
     ['sslmode=no-verify&channel_binding=%72equire', 'sslmode=no-verify&channel_binding=require'],
     ['uselibpqcompat=true&sslmode=require&channel_binding=require'],
     ['ssl=no-verify&sslnegotiation=direct&target_session_attrs=prefer-standby'],
     ['sslmode=disable&workaround=supabase-pooler.vercel&sslaccept=strict&sslsni=1'],
-    ['sslmode=require&channel_binding=require', 'sslmode=verify-full&channel_binding=require'],
     ['channel_binding=prefer&gssencmode=disable&socket_timeout=9&statement_cache_size=0'],
     ['sslrootcert=system&sslmode=disable', 'sslmode=verify-full'],
   ])('the parameters %s are used in the form of the driver', (given, used = given) => {
@@ -118,17 +116,14 @@ describe('DATABASE_URL', () => {
     );
   });
 
-  it.each([
-    'sslmode=VERIFY-FULL',
-    'sslmode=verify_full',
-    'SSLMODE=require',
-    'sslnegotiation=Direct',
-    'sslcrl=/crl',
-  ])('with %s is rejected with the other settings that are invalid', (given) => {
-    const read = () => readConfig({ DATABASE_URL: `postgresql://db/x?${given}`, PORT: 'x' });
-    const [name] = given.split('=');
-    expect(read).toThrow(`; DATABASE_URL has a parameter ${name} that is not supported: remove it or`);
-  });
+  it.each(['sslmode=VERIFY-FULL', 'SSLMODE=require', 'sslcrl=/crl'])(
+    'with %s is rejected with the other settings that are invalid',
+    (given) => {
+      const read = () => readConfig({ DATABASE_URL: `postgresql://db/x?${given}`, PORT: 'x' });
+      const [name] = given.split('=');
+      expect(read).toThrow(`; DATABASE_URL has a parameter ${name} that is not supported: remove it or`);
+    },
+  );
 
   const beginning = 'must be a URL that begins with postgres:// or postgresql://';
   const place = 'must have a valid host and port: ';
@@ -136,13 +131,10 @@ describe('DATABASE_URL', () => {
     ['host=db dbname=shop password=h@unter', beginning],
     ['postgres+asyncpg://app:hu/nter@db/shop', beginning],
     ['jdbc:postgresql://db/shop?password=hunter', beginning],
-    ['app:hunter@db/shop', beginning],
     ['postgres:app:hunter@db/shop', beginning],
     ['postgresql://app:hunter@::1/shop', place],
     ['postgresql://app:hunter@db:70000/shop', place],
-    ['postgresql://app:hunter@a:1,b/shop', place],
     ['redis://:hunter@a:1,b:2/0', place],
-    ['redis://:hunter@a/0, redis://:hunter@b/0', 'has a reserved character'],
     [
       'rediss://:hunter@a/0?sentinel=store',
       'may have a database number such as /1 as its path, and no query',

@@ -16,10 +16,6 @@ import { configWith, extensionOf, migrationOf } from './support/extensions';
 jest.setTimeout(2 * MAX_START_MS);
 
 const OTHERS_SET = {
-  bytea_output: 'escape',
-  standard_conforming_strings: 'off',
-  extra_float_digits: '-15',
-  IntervalStyle: 'iso_8601',
   array_nulls: 'off',
   client_encoding: 'LATIN1',
   synchronous_commit: 'off',

@@ -76,13 +76,4 @@ describe('the events of changes', () => {
       'pet.deleted': ['a', 'b', 'c'],
     });
   });
-
-  it('keeps the events of a transaction in their order, without those of a savepoint that was rolled back', async () => {
-    const insert = (name: string) =>
-      `INSERT INTO pets (name, category_id, status) VALUES ('${name}', 1, 'sold');`;
-    await app.database.query(
-      `BEGIN; ${insert('a')} SAVEPOINT one; ${insert('gone')} ROLLBACK TO one; ${insert('b')} SAVEPOINT two; ${insert('c')} RELEASE two; ${insert('d')} COMMIT`,
-    );
-    expect((await read()).map(({ data }) => data['name'])).toEqual(['a', 'b', 'c', 'd']);
-  });
 });

@@ -1,10 +1,8 @@
-import { readFileSync, writeFileSync } from 'node:fs';
 import { APP_ROLE } from '../../src/embedded-postgres/data-folder';
 import { startApp, type TestApp } from '../support/app';
 import { createDatabase } from '../support/database';
 import { ADMIN_URL_VARIABLE, SERVICE_ROLE_VARIABLE } from '../support/database-urls';
 import { aNewPet } from '../support/factories';
-import { rejectionOf } from '../support/start';
 import { holdTimers, passUntil, passWhile } from '../support/timers';
 import { until } from '../support/until';
 import { createTwo, expectOutage, expectRecovery, expectUnavailable } from './support/expect-unavailable';
@@ -85,22 +83,6 @@ describe('while PostgreSQL is unavailable', () => {
     // The periodic work begins anew with its timers.
     holdTimers();
     await app.restart();
-  });
-
-  it('the start explains in one sentence that the password is wrong or missing', async () => {
-    const [found] = await query<{ hba_file: string }>(server.adminUrl(), 'SHOW hba_file');
-    const file = found!.hba_file;
-    writeFileSync(file, `local all guarded scram-sha-256\n${readFileSync(file, 'utf8')}`);
-    await query(server.adminUrl(), 'SELECT pg_reload_conf()');
-    await query(server.adminUrl(), `CREATE ROLE guarded LOGIN PASSWORD 'right'`);
-    const messageWith = (password: string) => {
-      const url = Object.assign(new URL(server.url()), { username: 'guarded', password });
-      return rejectionOf({ DATABASE_URL: url.href });
-    };
-    expect(await messageWith('')).toMatch(/^The database cannot be used \(SASL: .* password /);
-    expect(await messageWith('wrong')).toMatch(
-      /^The database cannot be used \(password authentication failed /,
-    );
   });
 
   it('frozen: the service stops without a confirmation of PostgreSQL', async () => {
