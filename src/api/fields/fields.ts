@@ -144,7 +144,7 @@ export function SomeOf(choice: Choice, { min = 1, isShownAsOne, ...facts }: Some
     schema: isShownAsOne
       ? schemaOf(choice)
       : { type: 'array', items, minItems: min, maxItems, uniqueItems: true },
-    rule: `one or more of ${isOpen ? name : values.join(', ')}, each once`,
+    rule: () => `one or more of ${values.join(', ')}, each once`,
     isValid: (given) => Array.isArray(given) && given.length >= min && given.every(isNew),
     fromText: (texts) => [texts].flat().toSorted((one, other) => placeOf(one) - placeOf(other)),
   });

@@ -35,8 +35,8 @@ export interface FieldFacts<Value = unknown> {
 interface ValueFacts {
   readonly schema: ApiPropertyOptions;
   readonly isValid: (value: unknown) => boolean;
-  /** Completes `name must be …`. */
-  readonly rule: string;
+  /** Completes `name must be …`. A function, because the start may add values to a choice. */
+  readonly rule: string | (() => string);
   /** Converts the text of a query or path; texts, if it is given several times. */
   readonly fromText?: (text: unknown) => unknown;
   readonly fromJson?: (value: unknown) => unknown;
@@ -91,8 +91,9 @@ export function declareField(facts: FieldFacts, value: ValueFacts): PropertyDeco
   );
 }
 
-function mistakeIn(name: string, rule: string, value: unknown): string {
-  return value === undefined ? `${name} is missing` : `${name} must be ${rule}`;
+function mistakeIn(name: string, rule: ValueFacts['rule'], value: unknown): string {
+  if (value === undefined) return `${name} is missing`;
+  return `${name} must be ${typeof rule === 'string' ? rule : rule()}`;
 }
 
 /** Returns the fields of a prototype, including inherited ones. */
