@@ -39,11 +39,11 @@ const OUTPUTS: readonly (readonly [command: string, output: unknown, status?: 1]
   ['keys rotate ID --grace 0', like(/^ {2}ask_test_\w{36}$/m)],
   ['accounts disable acme --json', { account: 'acme', disabled: true }],
   ['accounts disable acme', 'The account acme is now disabled; takes effect within 5 s.\n'],
-  ['keys create --account acme', like(/^The account acme is disabled: .*\.\n$/), 1],
+  ['keys create --account acme', like(/^The account is disabled: .*\.\n$/), 1],
   ['accounts enable acme', 'The account acme is now enabled; takes effect within 5 s.\n'],
   ['keys revoke ID --yes --json', { id: 'ID', revoked: true }],
   ['keys revoke ID --yes', 'Revoked ID; takes effect everywhere within 5 s.\n'],
-  ['keys rotate ID', 'The key ID was revoked: create a new key instead.\n', 1],
+  ['keys rotate ID', 'The key was revoked or has expired: create a new key instead.\n', 1],
   ['db migrate --json', { applied: [] }],
   [
     'db status --json',
@@ -227,13 +227,13 @@ describe('keys and accounts of the command line while the service runs', () => {
   it.each([
     ...OF_NOBODY.map((command) => [
       `${command} nobody`,
-      'There is no account named nobody: list the accounts.',
+      'There is no account with this name: list the accounts.',
     ]),
     ...OF_NO_KEY.map((command) => [
       `keys ${command} ${UNKNOWN}`,
-      `There is no key with the id ${UNKNOWN}: list the keys.`,
+      'There is no key with this id: list the keys.',
     ]),
-    [`keys revoke 1'or' --yes`, `There is no key with the id 1'or': list the keys.`],
+    [`keys revoke 1'or' --yes`, 'There is no key with this id: list the keys.'],
   ])('%s: exits with 1 and "%s"', async (command, sentence) => {
     expect(await cli(command)).toMatchObject({ status: 1, out: '', all: `${sentence}\n` });
   });

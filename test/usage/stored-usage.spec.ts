@@ -105,7 +105,10 @@ describe('usage of the command line', () => {
     expect((await cli(`usage --account one ${RANGE} --json`)).json()).toEqual([one]);
     expect((await cli(`usage --account one --to 2026-10-20 --json`)).json()).toEqual([]);
     const unknown = await cli('usage --account three');
-    expect([unknown.status, unknown.all]).toEqual([1, expect.stringContaining('no account named three')]);
+    expect([unknown.status, unknown.all]).toEqual([
+      1,
+      expect.stringContaining('There is no account with this name'),
+    ]);
     expect((await cli('usage --from 2026-02-30')).status).toBe(2);
   });
 

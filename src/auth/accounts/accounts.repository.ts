@@ -47,9 +47,7 @@ export class AccountsRepository {
   async require(name: string, manager = this.manager, options: FindOneOptions = {}) {
     const account = await this.find(name, manager, options);
     if (account) return account;
-    throw accountErrors.account_not_found({
-      message: `There is no account named ${name}: list the accounts.`,
-    });
+    throw accountErrors.account_not_found();
   }
 
   /** Reads an account and locks its row until the transaction ends; references to it do not wait. @throws ApiError if no account has this name */

@@ -1,7 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { isInForce, type Precondition } from '../../api/entity-tags/entity-tag';
-import type { ApiError } from '../../api/errors/api-error';
 import { validationFailed } from '../../api/errors/common.errors';
 import { StoreScopes } from '../../api/extension/extension';
 import { cutPage, type Page, type PageQuery, pageRequestOf } from '../../api/lists/page';
@@ -84,7 +83,7 @@ export class ApiKeysService {
   /** @param transaction locks the key until it ends @throws ApiError if the key does not exist */
   async get(id: string, transaction?: EntityManager): Promise<KeyDetails> {
     const key = isKeyId(id) ? await this.keys.find(id, this.now(), transaction) : undefined;
-    if (!key) throw unknownKey(id);
+    if (!key) throw accountErrors.key_not_found();
     return key;
   }
 
@@ -136,7 +135,7 @@ export class ApiKeysService {
       const wasBanned = await this.keys.liftBan(keyId, this.now(), manager);
       const key = isKeyId(keyId) ? await this.keys.find(keyId, this.now(), manager) : undefined;
       // A key of a team's authenticator is known only by its ban.
-      if (!key && !wasBanned) throw unknownKey(id);
+      if (!key && !wasBanned) throw accountErrors.key_not_found();
       const entry = { command: 'keys unban', account: key?.account, keyId, madeByKey };
       if (wasBanned) await recordAudit(manager, entry);
       return { wasBanned, key };
@@ -154,8 +153,8 @@ export class ApiKeysService {
       const old = await this.get(id, manager);
       // Read after the lock, because waiting for it can take time.
       const now = this.clock.now();
-      requireUsable(old, now);
-      const { prefix, expiresAt, account } = old;
+      const { prefix, revokedAt, expiresAt, account } = old;
+      if (revokedAt || (expiresAt && expiresAt.getTime() <= now)) throw accountErrors.key_not_usable();
       const secret = createSecret(prefix);
       const latest = new Date(now + graceMs);
       // A later expiry of the key must not extend the grace period that the response names.
@@ -199,10 +198,7 @@ export class ApiKeysService {
     const found = await this.accounts.findOrCreate(request.account, choice ?? FREE, manager);
     const { account, isNewAccount } = found;
     requireSamePlan(account, choice);
-    if (account.disabledAt !== null) {
-      const message = `The account ${account.name} is disabled: a key of it would be invalid. Enable the account first.`;
-      throw accountErrors.account_disabled({ message });
-    }
+    if (account.disabledAt !== null) throw accountErrors.account_disabled();
     const prefix = (await this.keys.keyPrefix(manager)) ?? prefixOf(this.config.deployment);
     const secret = createSecret(prefix);
     const facts = { scopes, addresses, label, expiresAt: dateOf(expiresAt) };
@@ -235,17 +231,6 @@ function dateOf<Unset extends null | undefined>(time: Date | string | Unset): Da
 /** Describes the addresses of a key for the audit. */
 function detailsOf(addresses: readonly string[]): string {
   return `addresses ${addresses.join(', ') || 'any'}`;
-}
-
-function unknownKey(id: string): ApiError {
-  return accountErrors.key_not_found({ message: `There is no key with the id ${id}: list the keys.` });
-}
-
-function requireUsable({ id, revokedAt, expiresAt }: KeyDetails, now: number): void {
-  const isExpired = expiresAt && expiresAt.getTime() <= now;
-  if (!revokedAt && !isExpired) return;
-  const message = `The key ${id} ${revokedAt ? 'was revoked' : 'has expired'}: create a new key instead.`;
-  throw accountErrors.key_not_usable({ message });
 }
 
 function requireSamePlan(account: AccountEntity, choice: PlanChoice | undefined): void {
