@@ -1,6 +1,6 @@
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { chooseServerUser, reachablePath } from '../../src/embedded-postgres/programs';
@@ -10,8 +10,6 @@ import { cleanUp, options, startChild, temporaryFolder } from './support/harness
 const PLATFORM = `${process.platform}-${process.arch}`;
 const ROOT = join(__dirname, '..', '..');
 const SOURCE = join(ROOT, 'src');
-
-const git = (...args: string[]) => spawnSync('git', args, { cwd: ROOT, encoding: 'utf8' }).stdout?.trim();
 
 describe("PostgreSQL's programs", () => {
   // Memory may be mounted so that no program runs from it.
@@ -57,23 +55,6 @@ describe("PostgreSQL's programs", () => {
       expect(refused.refusal).toMatch(
         /PostgreSQL could not create its files in .+ \(program "postgres" .+\): fix that/,
       );
-    },
-  );
-
-  itWhen(git('rev-parse', '--is-inside-work-tree') === 'true', 'needs git and a clone')(
-    'have line ends of Linux in a clone by Git for Windows, and no names that differ in case',
-    async () => {
-      const clone = join(temporaryFolder(tmpdir()), 'clone');
-      git('-c', 'core.autocrlf=true', 'clone', '--quiet', ROOT, clone);
-      const entries = git('-C', clone, 'ls-files', '--stage').split('\n');
-      const names = entries.map((entry) => entry.split('\t')[1]!);
-      const textOf = (name: string) => readFileSync(join(clone, name), 'latin1');
-      expect(names.filter((name) => textOf(name).includes('\r'))).toEqual([]);
-      const isShell = (name: string) => name.endsWith('.sh') || /^#!.*\b(ba)?sh\n/.test(textOf(name));
-      for (const name of names.filter(isShell)) execFileSync('bash', ['-n', join(clone, name)]);
-
-      expect(entries.filter((entry) => !/^100(644|755) /.test(entry))).toEqual([]);
-      expect(new Set(names.map((name) => name.toLowerCase())).size).toBe(names.length);
     },
   );
 });
