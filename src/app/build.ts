@@ -6,7 +6,7 @@ import { writersOf } from './database-checks.repository';
 import { createStore, type Store } from './store';
 import { type Config, readConfig } from '../config/config';
 import { migrate } from '../database/migrate';
-import { openDatabase } from './open-database';
+import { type OpenDatabase, openDatabase } from './open-database';
 import { Sql } from '../database/sql';
 import { CoreModule } from './core.module';
 import type { ExtensionModule } from '../api/extension/extension';
@@ -20,6 +20,14 @@ export interface StoreOptions {
 
 /** Settings by their names in the `Config`: the store's and the extensions'. */
 export type GivenConfig = Partial<Config> & Readonly<Record<string, unknown>>;
+
+/** A service that does not listen yet. `close()` of the application also closes the database. */
+export interface BuiltService {
+  readonly app: NestFastifyApplication;
+  readonly config: Config;
+  readonly database: OpenDatabase;
+  readonly store: Store;
+}
 
 /**
  * Opens and migrates the database and builds the application, for a program that listens itself. `close()` of the
@@ -37,18 +45,14 @@ export async function createAnimalStore(
   return (await buildService(settings, store)).app;
 }
 
-/**
- * Migrates the database and builds the application, which does not listen yet. Its `close()` also closes the database.
- *
- * @throws Error that `userMessage` explains
- */
+/** Migrates the database and builds the application. @throws Error that `userMessage` explains */
 export async function buildService(
   config: Config,
   store: Store,
   output: LogStream = new StandardOutput(),
   clock?: Clock,
   workers?: Workers,
-) {
+): Promise<BuiltService> {
   const logger = createLogger(config, output);
   const database = await openDatabase(config, 'service', () => logger.info('Creating the database…'));
   let app: NestFastifyApplication | undefined;

@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { printBanner } from './banner';
-import { buildService, type StoreOptions } from './build';
+import { buildService, type BuiltService, type StoreOptions } from './build';
 import { createApp } from './create-app';
 import { StandardOutput } from '../http/standard-output';
 import { createStore, type Store } from './store';
@@ -13,7 +14,13 @@ import { createLogger, type LogStream } from '../http/logger';
 import { exitOnStopSignal, onStopSignal, stopGracefully } from './graceful-stop';
 import { type WorkerMessage, Workers } from './workers';
 
-export type StartedService = Awaited<ReturnType<typeof startService>>;
+export interface StartedService extends BuiltService {
+  readonly url: string;
+  /** Responds to the requests in flight, then closes the application and the database. */
+  readonly stop: () => Promise<void>;
+  /** Resolves with a sentence if the service cannot continue. */
+  readonly failed: Promise<string>;
+}
 
 /**
  * Runs the service in this process, with the settings of its environment and of `.env`, until a signal stops it.
@@ -28,7 +35,9 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   // An error of standard error cannot be reported anywhere; it must not end the process.
   process.stderr.on('error', () => undefined);
   const fail = async (error: unknown): Promise<void> => {
-    process.stderr.write(`${userMessage(error)}\n`);
+    const failed = userMessage(error);
+    if (isWorker()) await tellPrimary({ failed });
+    else process.stderr.write(`${failed}\n`);
     await output.flush();
     process.exit(1);
   };
@@ -39,18 +48,24 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
     if (isWorker()) return await serveRequests(store, output, fail);
     loadEnvFile();
     const service = await startService(readConfig(undefined, store.settings), store, output);
-    const stopWith = prepareStop(service.stop, output, fail);
-    const { directory, ended } = service.database;
-    const reason = `The embedded PostgreSQL has stopped unexpectedly. Read ${directory}/postgres.log and start the service again.`;
-    void ended.then(() => stopWith(1, reason));
+    prepareStop(service, output, fail);
     await printBanner(service, output);
   } catch (error) {
     await fail(error);
   }
 }
 
+/** Resolves when a message of a worker was sent, or the primary process has ended. */
+function tellPrimary(message: WorkerMessage): Promise<void> {
+  return new Promise((resolve) => void process.send?.(message, undefined, undefined, () => resolve()));
+}
+
 /** Builds the service and listens. @throws Error that `userMessage` explains; everything is closed first */
-export async function startService(settings: Config, store: Store, output: LogStream) {
+export async function startService(
+  settings: Config,
+  store: Store,
+  output: LogStream,
+): Promise<StartedService> {
   if (settings.workers > 1 && !settings.redisUrl)
     throw new UserError(
       'WORKERS above 1 needs REDIS_URL, which makes the limits exact over all of them: set it, or WORKERS=1.',
@@ -58,10 +73,7 @@ export async function startService(settings: Config, store: Store, output: LogSt
   const workers = settings.workers > 1 ? new Workers(settings.workers, output) : undefined;
   const built = await buildService(settings, store, output, undefined, workers);
   const { app, config, database } = built;
-  // Workers read the settings of this process, and share its embedded server.
-  const environment: Record<string, string> = settings.databaseUrl ? {} : { DATABASE_URL: database.url };
   const { log } = app.getHttpAdapter().getInstance();
-  /** Responds to the requests in flight, then closes the application and the database. */
   const stop = async (): Promise<void> => {
     log.info('Stopping…');
     await workers?.stop();
@@ -70,11 +82,13 @@ export async function startService(settings: Config, store: Store, output: LogSt
     await database.close();
     log.info('Stopped.');
   };
+  const reason = `The embedded PostgreSQL has stopped unexpectedly. Read ${database.directory}/postgres.log and start the service again.`;
+  const failed = database.ended.then(() => reason);
   try {
     // Opens METRICS_PORT, in this process also for workers.
     await app.getHttpAdapter().getInstance().ready();
-    const url = await (workers ? workers.start(environment) : listen(app, config));
-    return { ...built, stop, url };
+    const url = await (workers ? workers.start(database.url) : listen(app, config));
+    return { ...built, stop, failed, url };
   } catch (error) {
     await app.close();
     throw error;
@@ -96,33 +110,42 @@ async function serveRequests(
   output: StandardOutput,
   fail: (error: unknown) => Promise<void>,
 ): Promise<void> {
-  const { databaseUrl = '', ...settings } = readConfig(undefined, store.settings);
-  const config = { ...settings, databaseUrl, isWorker: true };
+  const [databaseUrl]: string[] = await once(process, 'message');
+  const config = {
+    ...readConfig(undefined, store.settings),
+    databaseUrl: String(databaseUrl),
+    isWorker: true,
+  };
   const app = await createApp(config, createLogger(config, output), store);
-  prepareStop(() => stopGracefully(app), output, fail);
-  const message: WorkerMessage = { url: await listen(app, config) };
-  process.send?.(message);
+  const { server } = app
+    .getHttpAdapter()
+    .getInstance()
+    // The primary process closes the port first: it would reset connections that wait when the last worker has closed.
+    .addHook('preClose', async () => {
+      if (!server.listening) return;
+      const closed = once(server, 'close');
+      await tellPrimary({ isClosing: true });
+      await closed;
+    });
+  prepareStop({ failed: new Promise(() => undefined), stop: () => stopGracefully(app) }, output, fail);
+  await tellPrimary({ url: await listen(app, config) });
 }
 
-/** Lets a signal stop the service. @returns a function that stops it once, with a status and the reason of a failure */
+/** Stops the service once: with status 0 on a signal, with status 1 when it cannot continue. */
 function prepareStop(
-  stop: () => Promise<void>,
+  { failed, stop }: Pick<StartedService, 'failed' | 'stop'>,
   output: StandardOutput,
   fail: (error: unknown) => Promise<void>,
-) {
+): void {
   let isStopping = false;
   const stopWith = async (status: number, reason?: string): Promise<void> => {
     if (isStopping) return;
     isStopping = true;
     if (reason !== undefined) process.stderr.write(`${reason}\n`);
-    try {
-      await stop();
-    } catch (error) {
-      await fail(error);
-    }
+    await stop();
     await output.flush();
     process.exit(status);
   };
-  onStopSignal(() => void stopWith(0));
-  return stopWith;
+  onStopSignal(() => void stopWith(0).catch(fail));
+  failed.then((reason) => stopWith(1, reason)).catch(fail);
 }

@@ -8,25 +8,28 @@ import { SECOND_MS } from '../time/time';
 import type { LogStream } from '../http/logger';
 import { type MetricList, METRICS } from '../http/metrics';
 
-/** A worker says that it listens. */
+/** A worker says that it listens, why its start has failed, or that the primary process may close the port. */
 export interface WorkerMessage {
   readonly url?: string;
+  readonly failed?: string;
+  readonly isClosing?: true;
   /** The response to `METRICS`. */
   readonly metrics?: MetricList;
 }
 
 const METRICS_LIMIT_MS = SECOND_MS;
 const RESTART_MS = SECOND_MS;
+/** The longest stop of a worker; then it is killed. */
+const STOP_LIMIT_MS = 20 * SECOND_MS;
 
 /** The processes that serve the requests of a service (WORKERS), each an ordinary instance. One that ends is replaced. */
 export class Workers {
   private readonly logger = new Logger('Workers');
+  /** Those that have not ended. */
+  private readonly workers = new Set<Worker>();
   private readonly ready = new Set<Worker>();
   /** True between the start of the first worker and the stop: a worker that ends is replaced. */
   private isRunning = false;
-
-  /** Variables of the workers besides those of this process. */
-  private environment: Readonly<Record<string, string>> = {};
 
   constructor(
     private readonly count: number,
@@ -44,29 +47,38 @@ export class Workers {
    * @returns the address
    * @throws UserError if the first worker does not start
    */
-  async start(environment: Readonly<Record<string, string>>): Promise<string> {
-    this.environment = environment;
+  async start(databaseUrl: string): Promise<string> {
+    if (!cluster.isPrimary)
+      throw new UserError(
+        'WORKERS needs a process without a cluster: set WORKERS=1, or do not use a cluster mode.',
+      );
     // Each worker accepts connections itself, so a worker that ends takes none with it that waits.
     cluster.schedulingPolicy = cluster.SCHED_NONE;
     cluster.setupPrimary({ stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
     const url = await new Promise<string>((resolve, reject) => {
-      this.fork()
-        .on('message', ({ url: own }: WorkerMessage) => own !== undefined && resolve(own))
-        .on('exit', () => reject(new UserError('The first worker has ended during its start.')));
+      this.fork(databaseUrl)
+        .on('message', ({ url: own, failed }: WorkerMessage) => {
+          if (own !== undefined) resolve(own);
+          if (failed !== undefined) reject(new UserError(failed));
+        })
+        .on('exit', () => reject(new UserError('A worker ended during its start. Start the service again.')));
     });
     this.isRunning = true;
-    for (let at = 1; at < this.count; at += 1) this.fork();
+    for (let at = 1; at < this.count; at += 1) this.fork(databaseUrl);
     return url;
   }
 
   /** Lets each worker respond to its requests, and waits for its end. */
   async stop(): Promise<void> {
     this.isRunning = false;
-    const workers = Object.values(cluster.workers ?? {}).filter((worker) => worker !== undefined);
+    const workers = [...this.workers];
     // `once` of node:events would reject for an error of the channel, such as a message to a worker that has ended.
     const ends = workers.map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
-    for (const worker of workers) worker.process.kill('SIGTERM');
+    const kill = (signal: NodeJS.Signals): void => workers.forEach((worker) => worker.process.kill(signal));
+    const timer = setTimeout(kill, STOP_LIMIT_MS, 'SIGKILL');
+    kill('SIGTERM');
     await Promise.all(ends);
+    clearTimeout(timer);
   }
 
   /** Adds the metrics of the workers to those of this process. A worker that hangs is left out. */
@@ -84,19 +96,29 @@ export class Workers {
     return AggregatorRegistry.aggregate([own, ...(await Promise.all(lists))]);
   }
 
-  private fork(): Worker {
-    const worker = cluster.fork({ [WORKER_VARIABLE]: 'true', ...this.environment });
+  private fork(databaseUrl: string): Worker {
+    const worker = cluster.fork({ [WORKER_VARIABLE]: 'true' });
+    // Unlike a variable, a message is in no file of /proc.
+    worker.send(databaseUrl);
+    this.workers.add(worker);
     this.copyLines(worker);
     return worker
       .on('error', () => undefined)
-      .on('message', ({ url }: WorkerMessage) => url !== undefined && this.ready.add(worker))
+      .on('message', ({ url, failed, isClosing }: WorkerMessage) => {
+        if (url !== undefined) this.ready.add(worker);
+        // The reason of the first one is in the error of `start`.
+        if (failed !== undefined && this.isRunning) process.stderr.write(`${failed}\n`);
+        // The last one closes the port of this process, too.
+        if (isClosing) worker.disconnect();
+      })
       .on('disconnect', () => this.ready.delete(worker))
       .on('exit', (status, signal) => {
+        this.workers.delete(worker);
         if (!this.isRunning) return;
         this.logger.warn(
           `A worker has ended (${signal || `exit status ${status}`}). The service replaces it.`,
         );
-        setTimeout(() => this.isRunning && this.fork(), RESTART_MS);
+        setTimeout(() => this.isRunning && this.fork(databaseUrl), RESTART_MS);
       });
   }
 
