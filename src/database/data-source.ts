@@ -25,7 +25,12 @@ const RENEWAL_INTERVAL_MS = 1_000;
 const SESSION_SETTINGS = {
   client_encoding: 'UTF8',
   DateStyle: 'ISO',
+  IntervalStyle: 'postgres',
   TimeZone: 'UTC',
+  bytea_output: 'hex',
+  extra_float_digits: '3',
+  standard_conforming_strings: 'on',
+  transform_null_equals: 'off',
   array_nulls: 'on',
   default_transaction_isolation: 'read committed',
   session_replication_role: 'origin',
@@ -146,11 +151,14 @@ export class BoundedClient extends Client {
   private isReplaced = false;
   private isBusy = false;
   private readonly peers: Peers;
+  private readonly failure: unknown;
 
   constructor({ peers = new Peers(), ...config }: BoundedConfig) {
+    const failure = constructionFailure(config);
     const enableChannelBinding = /[?&]channel_binding=require/.test(config.connectionString ?? '');
     const socket = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };
-    super({ ...socket, types: TYPES, ...config, enableChannelBinding });
+    super(failure === undefined ? { ...socket, types: TYPES, ...config, enableChannelBinding } : {});
+    this.failure = failure;
     this.peers = peers;
     // As libpq does, it gives no password to a server in the middle.
     let isBound = !enableChannelBinding;
@@ -223,6 +231,7 @@ export class BoundedClient extends Client {
 
   private async open(): Promise<this> {
     try {
+      if (this.failure !== undefined) throw this.failure;
       await super.connect();
       await super.query(SET_SESSION).catch((error: unknown) => {
         throw String(error).includes('session_replication_role') ? unfired() : error;
@@ -233,6 +242,16 @@ export class BoundedClient extends Client {
       void this.end();
       throw Object.assign(Object(error), { [UNSENT_MARK]: true });
     }
+  }
+}
+
+/** Reads the certificate files, which may be unreadable for a while. The pool expects that only `connect` fails. */
+function constructionFailure(config: ClientConfig): unknown {
+  try {
+    void new Client(config);
+    return undefined;
+  } catch (error) {
+    return error;
   }
 }
 

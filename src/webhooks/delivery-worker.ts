@@ -7,20 +7,16 @@ import { Clock } from '../time/clock';
 import { PeriodicWork } from '../time/periodic-work';
 import { addScrapedGauge } from '../api/scraped-gauge';
 import { Semaphore } from '../database/semaphore';
-import { DAY_MS, HOUR_MS, SECOND_MS } from '../time/time';
+import { DAY_MS, SECOND_MS } from '../time/time';
 import { AttemptsRepository } from './attempts.repository';
 import { MAX_WEBHOOKS, type WebhookEntity } from './webhook.entity';
 import { EventSender } from './event-sender';
 import { type Outcome, ReceiverClient } from './receiver-client';
-import { type WebhookValues, WebhooksRepository } from './webhooks.repository';
+import { MAX_PAUSE_MS, type WebhookValues, WebhooksRepository } from './webhooks.repository';
 
 const TICK_MS = 500;
-/** Webhooks whose events are delivered at the same time. An account has at most MAX_WEBHOOKS of them. */
-const PLACES = 60 * MAX_WEBHOOKS;
-/** Deliveries share the event loop with the API, so they begin at this distance. */
+/** Deliveries share the event loop with the API, so those of a lane begin at this distance. */
 const GAP_MS = 3;
-/** The deliveries that begin before the next tick: a lease must not end while its webhook waits for the first. */
-const MAX_STARTS = Math.ceil(TICK_MS / GAP_MS);
 /** All webhooks are looked at so often without a new event, and in between those that were due lately. */
 const LOOK_MS = 30 * SECOND_MS;
 const SLOW_MS = SECOND_MS;
@@ -31,7 +27,6 @@ const BATCH_SIZE = 20;
 const MAX_STATEMENTS = 2;
 /** Pauses after failures: 5 s, 15 s, 45 s and so on, and a random part. */
 const FIRST_PAUSE_MS = 5 * SECOND_MS;
-const MAX_PAUSE_MS = 8 * HOUR_MS;
 const JITTER = 0.2;
 /** A webhook that fails for so long is disabled. */
 const MAX_FAILING_MS = 3 * DAY_MS;
@@ -39,15 +34,44 @@ const MAX_FAILING_MS = 3 * DAY_MS;
 const STOP_MS = 2 * SECOND_MS;
 const GONE = 410;
 
+/** Webhooks that share places. An account has at most MAX_WEBHOOKS of them, a twentieth or less. */
+class Lane {
+  readonly turns = new Set<Promise<void>>();
+  private readonly starts = new Semaphore(1);
+  private waiting = 0;
+
+  constructor(private readonly places: number) {}
+
+  /** The places, as many as begin before the next tick: a lease must not end in the queue. */
+  get free(): number {
+    return Math.max(0, Math.min(this.places - this.turns.size, Math.ceil(TICK_MS / GAP_MS) - this.waiting));
+  }
+
+  /** Waits until the next delivery may begin. */
+  async next(): Promise<void> {
+    this.waiting += 1;
+    await this.starts.run(() => sleep(GAP_MS));
+    this.waiting -= 1;
+  }
+}
+
+/** The deliveries of a webhook, one after the other, by a connection that it keeps. */
+interface Turn {
+  readonly lane: Lane;
+  readonly leased: WebhookEntity;
+  readonly agent: Agent;
+  /** By `performance.now()`. No delivery begins later. */
+  readonly endsAt: number;
+}
+
 /** Delivers the events of the feed to the webhooks: each webhook by one instance at a time, and in order. */
 @Injectable()
 export class DeliveryWorker extends PeriodicWork {
   private readonly outcomes: Counter<'account' | 'outcome'>;
   private readonly statements = new Semaphore(MAX_STATEMENTS);
-  private readonly starts = new Semaphore(1);
-  /** The deliveries that wait for their start. */
-  private waiting = 0;
-  private readonly turns = new Set<Promise<void>>();
+  private readonly fast = new Lane(40 * MAX_WEBHOOKS);
+  /** Of receivers that failed last or took long. */
+  private readonly hindered = new Lane(20 * MAX_WEBHOOKS);
   /** The newest event for which all webhooks were looked at, and when. */
   private known: { newest?: bigint | undefined; at: number } = { at: -Infinity };
 
@@ -82,8 +106,8 @@ export class DeliveryWorker extends PeriodicWork {
   override async runNow(): Promise<unknown> {
     this.known = { at: -Infinity };
     let error = await super.runNow();
-    while (this.turns.size > 0) {
-      await Promise.all(this.turns);
+    while (this.fast.turns.size + this.hindered.turns.size > 0) {
+      await this.ended();
       // The lease of a delivery that begins during a stop might not end with it.
       if (!this.isStopping) error = (await super.runNow()) ?? error;
     }
@@ -98,15 +122,18 @@ export class DeliveryWorker extends PeriodicWork {
 
   override async onApplicationShutdown(): Promise<void> {
     await super.onApplicationShutdown();
-    await Promise.all(this.turns);
+    await this.ended();
     await this.attempts
       .flush()
       .catch(() => this.logger.warn('The last attempts of webhooks were not written.'));
   }
 
-  /** Leases webhooks that have an event to deliver, and begins their turns. */
+  private ended(): Promise<unknown> {
+    return Promise.all([...this.fast.turns, ...this.hindered.turns]);
+  }
+
   private async begin(): Promise<void> {
-    const free = Math.max(0, Math.min(PLACES - this.turns.size, MAX_STARTS - this.waiting));
+    const free = [this.fast.free, this.hindered.free];
     const startedAt = performance.now();
     const isKnown = startedAt - this.known.at < LOOK_MS;
     const known = isKnown ? this.known.newest : undefined;
@@ -114,19 +141,19 @@ export class DeliveryWorker extends PeriodicWork {
       this.webhooks.lease(this.now(), free, known),
     );
     for (const webhook of webhooks) {
-      const turn: Promise<void> = this.take(webhook).finally(() => this.turns.delete(turn));
-      this.turns.add(turn);
+      const lane = webhook.failures > 0 || webhook.isSlow ? this.hindered : this.fast;
+      const turn: Promise<void> = this.take(lane, webhook).finally(() => lane.turns.delete(turn));
+      lane.turns.add(turn);
     }
     // Without a free place others may wait.
-    const isComplete = webhooks.length < free;
+    const isComplete = webhooks.length < Math.min(...free);
     this.known = { newest: isComplete ? newest : undefined, at: isKnown ? this.known.at : startedAt };
   }
 
-  /** Delivers events of a webhook until its turn ends. */
-  private async take(leased: WebhookEntity): Promise<void> {
+  private async take(lane: Lane, leased: WebhookEntity): Promise<void> {
     const agent = this.receivers.agentFor(leased.url);
     try {
-      await this.deliverSome(leased, leased.position, agent, performance.now() + TURN_MS);
+      await this.deliverSome({ lane, leased, agent, endsAt: performance.now() + TURN_MS }, leased.position);
     } catch (error) {
       // Another delivery begins when the lease ends.
       this.logger.warn(
@@ -137,18 +164,9 @@ export class DeliveryWorker extends PeriodicWork {
     }
   }
 
-  /**
-   * Delivers the next events, one after the other. At the end of its turn the webhook waits behind all others.
-   *
-   * @param agent keeps the connection to the receiver
-   * @param endsAt by performance.now(): no delivery begins later
-   */
-  private async deliverSome(
-    leased: WebhookEntity,
-    position: bigint,
-    agent: Agent,
-    endsAt: number,
-  ): Promise<void> {
+  /** Delivers the next events. At the end of its turn the webhook waits behind all others. */
+  private async deliverSome(turn: Turn, position: bigint): Promise<void> {
+    const { lane, leased, agent, endsAt } = turn;
     const { events, last } = await this.events.read(position, BATCH_SIZE, leased);
     // The retention has removed them, or the batch before had the last one.
     if (events.length === 0) {
@@ -158,37 +176,30 @@ export class DeliveryWorker extends PeriodicWork {
       return this.giveBack(leased, isRead ? { position: last } : {});
     }
     for (const [at, event] of events.entries()) {
-      if (!this.isStopping) await this.start();
+      if (!this.isStopping) await lane.next();
       // It may have changed while it waited.
       const webhook = await this.webhooks.findLeased(leased);
       if (this.isStopping || !webhook || !canContinue(webhook, leased)) return this.giveBack(leased);
       const sentAt = performance.now();
       const outcome: Outcome = await this.eventSender.send(webhook, event, agent);
+      const isSlow = performance.now() - sentAt > SLOW_MS;
       // A stop aborts the request.
       if (outcome.error !== undefined)
         return this.isStopping ? this.giveBack(leased) : this.recordFailure(webhook, outcome);
       this.count(webhook, 'delivered');
       const isLast = at + 1 === events.length && events.length < BATCH_SIZE;
-      const isOver = isLast || performance.now() - sentAt > SLOW_MS || performance.now() > endsAt;
+      const isOver = isLast || isSlow || performance.now() > endsAt;
       const now = this.now();
+      const delivered = { position: event.id, lastDeliveryAt: now, isSlow };
+      const recovered = { failures: 0, failingSince: null, lastError: null };
       const isRecorded = await this.update(leased, {
-        position: event.id,
-        lastDeliveryAt: now,
-        failures: 0,
-        failingSince: null,
-        lastError: null,
+        ...delivered,
+        ...recovered,
         ...(isOver && { dueAt: now }),
       });
       if (!isRecorded || isOver) return;
     }
-    return this.deliverSome(leased, last, agent, endsAt);
-  }
-
-  /** Waits until the next delivery may begin. */
-  private async start(): Promise<void> {
-    this.waiting += 1;
-    await this.starts.run(() => sleep(GAP_MS));
-    this.waiting -= 1;
+    return this.deliverSome(turn, last);
   }
 
   private async giveBack(webhook: WebhookEntity, values: WebhookValues = {}): Promise<void> {
@@ -208,12 +219,15 @@ export class DeliveryWorker extends PeriodicWork {
     const { id, account, failures, failingSince } = webhook;
     const since = failingSince ?? new Date(now);
     const lastAt = since.getTime() + MAX_FAILING_MS;
-    const isLast = status === GONE || now >= lastAt;
+    const isOver = now >= lastAt;
+    // A wrong clock must not disable a webhook: only its owner could make it active again.
+    const hasPassed = () => this.statements.run(() => this.webhooks.hasPassed(new Date(lastAt)));
+    const isLast = status === GONE || (isOver && (await hasPassed()));
     const pause = Math.min(FIRST_PAUSE_MS * 3 ** failures * (1 + JITTER * Math.random()), MAX_PAUSE_MS);
     const isRecorded = await this.update(webhook, {
       failures: failures + 1,
       failingSince: since,
-      dueAt: new Date(Math.min(now + pause, lastAt)),
+      dueAt: new Date(isOver ? now + pause : Math.min(now + pause, lastAt)),
       lastError: message ?? null,
       ...(isLast && { disabledAt: new Date(now) }),
     });

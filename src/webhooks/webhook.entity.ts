@@ -67,6 +67,10 @@ export class WebhookEntity {
   @Column({ type: 'text', name: 'last_error', nullable: true })
   readonly lastError!: string | null;
 
+  /** True if its receiver took long for the last event. */
+  @Column({ type: 'boolean', name: 'is_slow', default: false })
+  readonly isSlow!: boolean;
+
   @VirtualColumn({ type: 'timestamptz', query: waitingSince })
   readonly waitingSince!: Date | null;
 }

@@ -137,6 +137,14 @@ export class Webhook {
   })
   readonly waitingSince!: string | null;
 
+  @Timestamp({
+    nullable: true,
+    isInEntityTag: false,
+    description: 'While the status is `failing`: when the service tries again.',
+    example: null,
+  })
+  readonly nextAttemptAt!: string | null;
+
   @Text({ max: 100, optional: true, description: 'Its account. Only in lists with `?account=`.' })
   readonly account?: string;
 }

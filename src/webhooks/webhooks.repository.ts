@@ -5,19 +5,19 @@ import { nameOfEnabled } from '../auth';
 import { NEWEST } from '../events';
 import { pages } from '../api/lists/lists';
 import { Sql, type Statement } from '../database/sql';
-import { MAX_CLOCK_DIFFERENCE_MS, SECOND_MS } from '../time/time';
+import { HOUR_MS, MAX_CLOCK_DIFFERENCE_MS, SECOND_MS } from '../time/time';
 import { MAX_WEBHOOKS, waitingSince, WebhookEntity } from './webhook.entity';
 
 export type ShownColumns = Omit<
   WebhookEntity,
-  'account' | 'dueAt' | 'failingSince' | 'position' | 'replacedSecrets' | 'secret'
+  'account' | 'failingSince' | 'isSlow' | 'position' | 'replacedSecrets' | 'secret'
 >;
 
 const SHOWN_COLUMNS =
-  'id, account_id AS "accountId", url, types, created_at AS "createdAt", updated_at AS "updatedAt", attempts AS failures, disabled_at AS "disabledAt", last_delivery_at AS "lastDeliveryAt", last_error AS "lastError"';
+  'id, account_id AS "accountId", url, types, created_at AS "createdAt", updated_at AS "updatedAt", attempts AS failures, disabled_at AS "disabledAt", due_at AS "dueAt", last_delivery_at AS "lastDeliveryAt", last_error AS "lastError"';
 
 /** Those of a delivery, which needs no question for the time of the next event. */
-const COLUMNS = `${SHOWN_COLUMNS}, due_at AS "dueAt", secret, replaced_secrets AS "replacedSecrets", position, failing_since AS "failingSince", (${nameOfEnabled('webhooks')}) AS account`;
+const COLUMNS = `${SHOWN_COLUMNS}, secret, replaced_secrets AS "replacedSecrets", position, failing_since AS "failingSince", is_slow AS "isSlow", (${nameOfEnabled('webhooks')}) AS account`;
 
 export const webhookPages = pages<ShownColumns, 'accountId'>(
   {
@@ -31,30 +31,42 @@ export const webhookPages = pages<ShownColumns, 'accountId'>(
 /** Concurrent creations of an account wait for each other. Orders, which refer to the row too, do not wait. */
 const LOCK_ACCOUNT = 'SELECT FROM accounts WHERE id = $1 FOR NO KEY UPDATE';
 
+/** Webhooks that share places: those that failed last or whose receiver took long, and all others. */
+const IS_HINDERED = '(attempts > 0 OR is_slow)';
+
 const IS_ENABLED = `disabled_at IS NULL AND (${nameOfEnabled('webhooks')}) IS NOT NULL`;
 
 /** The longest exchange, the waits for the database, and a difference between the clocks of instances. */
 const LEASE_MS = 30 * SECOND_MS;
+export const MAX_PAUSE_MS = 8 * HOUR_MS;
+
+const after = (ms: number) => `$1::timestamptz + interval '${ms} ms'`;
 
 /**
- * Leases webhooks that are due and have an event to deliver, longest since their last turn first. If the newest event is
- * known, only webhooks that were due lately are read: no other can have got an event.
+ * Leases webhooks that are due and have an event to deliver, longest since their last turn first. A time further ahead than
+ * any lease or, after a failure, any pause was written by a wrong clock. If the newest event is known, only webhooks that
+ * were due lately are read: no other can have got an event.
  *
- * Always one row or more, with the newest event: without a webhook `id` is null. Parameters: the time, the number of
- * webhooks, and the known event.
+ * Always one row or more, with the newest event: without a webhook `id` is null. Parameters: the time, the places of
+ * webhooks that are not hindered and of those that are, and the known event.
  */
 const LEASE = `
   WITH log AS MATERIALIZED (SELECT coalesce(${NEWEST}, 0) AS newest),
   due AS (
-    UPDATE webhooks SET due_at = $1::timestamptz + interval '${LEASE_MS} ms'
-    WHERE id = ANY (ARRAY(
-      SELECT id FROM webhooks
-      WHERE due_at <= $1 AND due_at > (
-          SELECT CASE WHEN newest = $3 THEN $1 - interval '${MAX_CLOCK_DIFFERENCE_MS} ms' ELSE '-infinity' END FROM log
-        )
-        AND ${IS_ENABLED} AND ${waitingSince('webhooks')} IS NOT NULL
-      ORDER BY due_at LIMIT $2 FOR UPDATE SKIP LOCKED
-    )) RETURNING ${COLUMNS}
+    UPDATE webhooks SET due_at = ${after(LEASE_MS)}
+    FROM (VALUES (false, $2::int), (true, $3)) AS places (is_hindered, count),
+      (VALUES
+        ((SELECT CASE WHEN newest = $4 THEN ${after(-MAX_CLOCK_DIFFERENCE_MS)} ELSE '-infinity' END FROM log), $1),
+        (${after(LEASE_MS + MAX_CLOCK_DIFFERENCE_MS)}, 'infinity')
+      ) AS range (after, until),
+      LATERAL (
+        SELECT id AS due_id FROM webhooks
+        WHERE ${IS_HINDERED} = places.is_hindered AND due_at > range.after AND due_at <= range.until
+          AND (due_at <= $1 OR attempts = 0 OR due_at > ${after(MAX_PAUSE_MS + MAX_CLOCK_DIFFERENCE_MS)})
+          AND ${IS_ENABLED} AND ${waitingSince('webhooks')} IS NOT NULL
+        ORDER BY due_at LIMIT places.count FOR UPDATE SKIP LOCKED
+      ) AS found
+    WHERE id = due_id RETURNING ${COLUMNS}
   )
   SELECT due.*, newest FROM log LEFT JOIN due ON true`;
 
@@ -109,14 +121,22 @@ export class WebhooksRepository {
     return (await this.entities.update({ id, dueAt }, values)).affected === 1;
   }
 
+  /** True if the time has passed by the clock of the database. */
+  async hasPassed(time: Date): Promise<boolean> {
+    return (await this.sql.rows('SELECT WHERE $1 <= now()', [time])).length > 0;
+  }
+
   async delete({ id }: WebhookEntity, transaction: EntityManager): Promise<void> {
     await transaction.delete(WebhookEntity, { id });
   }
 
-  /** @param known the newest event for which all were looked at */
-  async lease(now: Date, count: number, known: bigint | undefined) {
+  /**
+   * @param places for webhooks that are not hindered, and for those that are
+   * @param known the newest event for which all were looked at
+   */
+  async lease(now: Date, places: readonly number[], known: bigint | undefined) {
     type Found = WebhookEntity & { newest: bigint };
-    const rows = await this.sql.rows<Found>(LEASE, [now, count, known]);
+    const rows = await this.sql.rows<Found>(LEASE, [now, ...places, known]);
     return { webhooks: rows.filter(({ id }) => id !== null), newest: rows[0]?.newest };
   }
 

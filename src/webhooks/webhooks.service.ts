@@ -244,7 +244,7 @@ function printSecret(secret: Buffer): string {
 
 /** Returns a webhook as clients see it. */
 function shown({ id, url, types, lastError, ...webhook }: ShownColumns): dto.Webhook {
-  const { createdAt, updatedAt, failures, disabledAt, lastDeliveryAt, waitingSince } = webhook;
+  const { createdAt, updatedAt, failures, disabledAt, dueAt, lastDeliveryAt, waitingSince } = webhook;
   const status = disabledAt ? 'disabled' : failures > 0 ? 'failing' : 'active';
   return {
     id,
@@ -256,5 +256,6 @@ function shown({ id, url, types, lastError, ...webhook }: ShownColumns): dto.Web
     lastDeliveryAt: lastDeliveryAt?.toISOString() ?? null,
     lastError,
     waitingSince: waitingSince?.toISOString() ?? null,
+    nextAttemptAt: status === 'failing' ? dueAt.toISOString() : null,
   };
 }

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { startApp, type TestApp } from '../support/app';
@@ -69,6 +69,15 @@ describeWhen(hasOpenssl, 'openssl is not installed')('a connection to PostgreSQL
     proxy.certificate = right;
     await expectRecovery(app, pets);
     expect(app.log.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
+  });
+
+  it('is 503 while the file of sslrootcert is missing', async () => {
+    const pets = await createTwo(app);
+    renameSync(authority.file, `${authority.file}.old`);
+    await emptyPool(app, () => proxy.end());
+    await expectOutage(app, pets);
+    renameSync(`${authority.file}.old`, authority.file);
+    await expectRecovery(app, pets);
   });
 
   it.each([

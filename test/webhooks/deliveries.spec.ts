@@ -1,5 +1,6 @@
 import { EventsRepository } from '../../src/events';
 import { readerFromNow } from '../events/support/feed';
+import { followDatabase } from '../support/clock';
 import { scrape, valueOf } from '../support/metrics';
 import { addPets, respondWith, startReceiver, startShop, verified } from './support/receivers';
 
@@ -229,5 +230,47 @@ describe('deliveries of a webhook', () => {
     await app.runDueWork();
     await other.close();
     expect([receiver.connections(), other.seen()]).toEqual([0, ['a']]);
+  });
+
+  it.each([
+    ['a lease that no instance can have', 0, false, HOUR],
+    ['such a lease of a slow webhook', 0, true, HOUR],
+    ['a pause that is longer than any', 3, false, 9 * HOUR],
+  ])('are due after %s', async (_what, attempts, isSlow, seconds) => {
+    const { app, receiver } = shop;
+    const { path } = await shop.create();
+    const due = new Date(app.clock.now() + seconds * 1_000);
+    await app.database.query('UPDATE webhooks SET attempts = $1, is_slow = $2, due_at = $3', [
+      attempts,
+      isSlow,
+      due,
+    ]);
+    await addPets(app, 'a');
+    await app.runDueWork();
+    expect((await shop.state(path)).lastDeliveryAt).not.toBeNull();
+    await app.database.query("UPDATE webhooks SET attempts = 1, due_at = due_at + interval '20.000001 s'");
+    await addPets(app, 'b');
+    // This ends the pause.
+    await shop.update(path, { status: 'active' });
+    await app.runDueWork();
+    expect(receiver.seen()).toEqual(['a', 'b']);
+  });
+
+  it('continue after failures if the clock of this machine jumps four days ahead', async () => {
+    const { app, receiver } = shop;
+    receiver.respond = respondWith(503);
+    await followDatabase(app);
+    const { path } = await shop.create();
+    await addPets(app, 'a');
+    await app.runDueWork();
+    app.clock.advance({ seconds: 4 * DAY });
+    await app.runDueWork();
+    expect(receiver.deliveries).toHaveLength(2);
+    const { status, nextAttemptAt } = await shop.state(path);
+    expect([status, Date.parse(nextAttemptAt) > app.clock.now()]).toEqual(['failing', true]);
+    await app.database.query(`UPDATE webhooks SET failing_since = failing_since - interval '4 days'`);
+    app.clock.advance({ seconds: DAY });
+    await app.runDueWork();
+    expect((await shop.state(path)).status).toBe('disabled');
   });
 });

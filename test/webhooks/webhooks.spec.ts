@@ -45,6 +45,7 @@ describe('webhooks', () => {
       lastDeliveryAt: null,
       lastError: null,
       waitingSince: null,
+      nextAttemptAt: null,
     };
     expect(webhook).toEqual({ id: webhook.id, url: URL, types: ['pet.created'], ...state });
     expect((await app.get(`${PATH}/${webhook.id}`, { key })).json).toEqual(webhook);

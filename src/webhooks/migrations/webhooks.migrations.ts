@@ -18,7 +18,6 @@ export class Webhooks1795219200031 extends SqlMigration {
       disabled_at timestamptz,
       last_delivery_at timestamptz,
       last_error text,
-      -- Only version 2.0.0 reads it.
       is_slow boolean NOT NULL DEFAULT false
     );
     CREATE INDEX webhooks_account_id_id ON webhooks (account_id, id);
@@ -39,13 +38,4 @@ export class Webhooks1795219200031 extends SqlMigration {
   override readonly downSql = 'DROP TABLE webhook_attempts, webhooks';
 }
 
-export class WebhooksDue1795219200072 extends SqlMigration {
-  override readonly upSql = `
-    DROP INDEX webhooks_due;
-    CREATE INDEX webhooks_due_at ON webhooks (due_at) WHERE disabled_at IS NULL`;
-  override readonly downSql = `
-    DROP INDEX webhooks_due_at;
-    CREATE INDEX webhooks_due ON webhooks ((attempts > 0 OR is_slow), due_at) WHERE disabled_at IS NULL`;
-}
-
-export const webhooksMigrations = [Webhooks1795219200031, WebhooksDue1795219200072];
+export const webhooksMigrations = [Webhooks1795219200031];
