@@ -3,11 +3,13 @@ import type { LogStream } from '../http/logger';
 import { ApiKeysService } from '../auth';
 import type { Config } from '../config/config';
 import { ADMIN_SCOPE } from '../api/extension/extension';
-import type { StartedService } from './start';
+import type { BuiltService } from './build';
 import { type Store, version } from './store';
 
+type ListeningService = BuiltService & { readonly url: string };
+
 /** Prints the banner, with the demo key of a first start, which cannot be shown again. */
-export async function printBanner(service: StartedService, output: LogStream): Promise<void> {
+export async function printBanner(service: ListeningService, output: LogStream): Promise<void> {
   const key = await createDemoKey(service.app, service.config, service.store);
   const keyLines = key === undefined ? NEW_KEY_LINES : demoKeyLines(service.url, key);
   output.write([...addressLines(service), '', ...keyLines, '\n'].join('\n'));
@@ -33,7 +35,7 @@ export async function createDemoKey(
   return issued?.key;
 }
 
-function addressLines({ app, url, database, config }: StartedService): string[] {
+function addressLines({ app, url, database, config }: ListeningService): string[] {
   const hasAgents = app.getHttpAdapter().getInstance().hasRoute({ method: 'POST', url: '/mcp' });
   const place = database.directory === undefined ? 'DATABASE_URL' : `embedded, data in ${database.directory}`;
   return [

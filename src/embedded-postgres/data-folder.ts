@@ -3,8 +3,8 @@ import { chmodSync, chownSync, existsSync, mkdirSync, readdirSync } from 'node:f
 import { renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { UserError } from '../config/user-error';
-import type { PlacedOptions } from './embedded-server';
-import { type Programs, reasonOf, run, type ServerUser } from './programs';
+import type { PlacedOptions, ServerUser } from './options';
+import { type Programs, reasonOf, run } from './programs';
 
 /** PostgreSQL's own superuser. `pg_hba.conf` rejects its connections. */
 export const SUPERUSER = 'postgres';

@@ -1,19 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, constants, fstatSync, openSync, readFileSync, statSync } from 'node:fs';
+import { chownSync, closeSync, constants, fstatSync, mkdtempSync, openSync } from 'node:fs';
+import { readFileSync, rmSync, statSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { UserError } from '../config/user-error';
 import { APP_ROLE, clusterOf, createCluster, prepareFolder } from './data-folder';
-import {
-  chooseServerUser,
-  findPrograms,
-  type Programs,
-  reachablePath,
-  reasonOf,
-  type ServerUser,
-} from './programs';
+import type { EmbeddedOptions, PlacedOptions } from './options';
+import { chooseServerUser, findPrograms, type Programs, reachablePath, reasonOf } from './programs';
 
 const PORT = 5432;
 const SOCKET = `.s.PGSQL.${PORT}`;
@@ -31,30 +26,6 @@ const IS_OCCUPIED = /lock file ".*" (already exists|is empty)|pre-existing share
 
 /** The script is passed as text, because the server's user may not be able to read the file. */
 const WATCHDOG = readFileSync(join(__dirname, 'watchdog.sh'), 'utf8');
-
-export interface EmbeddedOptions {
-  readonly dataDir: string;
-  /** True if root may use another folder because its user cannot reach this one. Default false. */
-  readonly canMove?: boolean;
-  /** True if the user `nobody` may run the server in place of root; other programs run as `nobody` too. Default true. */
-  readonly allowNobody?: boolean;
-  /** False in tests only: fsync and autovacuum are off, and the role of a new folder may create databases. Default true. */
-  readonly durable?: boolean;
-  /** Each takes memory of the server. Default 60. */
-  readonly maxConnections?: number;
-  /** Called before the files of a new database are created, which takes seconds; may throw. */
-  readonly onCreate?: (directory: string) => void;
-  /** A command shares the server of a running service; every process waits for the end of a command's. Default service. */
-  readonly purpose?: 'service' | 'command';
-}
-
-/** The options of a start, with the folder and the user that it uses. */
-export interface PlacedOptions extends EmbeddedOptions {
-  /** Absolute path of the data folder. */
-  readonly directory: string;
-  /** Undefined for the user of this process. */
-  readonly user: ServerUser | undefined;
-}
 
 export interface EmbeddedServer {
   /** Absolute path of the data folder. */
@@ -89,10 +60,6 @@ export async function startEmbedded(options: EmbeddedOptions): Promise<EmbeddedS
 
 async function start(options: PlacedOptions): Promise<EmbeddedServer> {
   const { directory, user } = options;
-  if (Buffer.byteLength(join(directory, SOCKET)) > MAX_SOCKET_PATH_BYTES)
-    throw new UserError(
-      `The path ${directory} is too long for the socket of PostgreSQL: set DATA_DIR to a shorter one.`,
-    );
   if (!statSync(clusterOf(directory), { throwIfNoEntry: false })) options.onCreate?.(directory);
   let log = '';
   let stalePid: string | undefined;
@@ -125,7 +92,7 @@ async function runningServer({ directory, purpose }: PlacedOptions): Promise<Emb
     const isServing = server.isReady && server.purpose === 'service';
     if (isServing && purpose === 'command') {
       const ended = new Promise<void>(() => undefined);
-      return { ...accessOf(directory), ended, stop: () => Promise.resolve() };
+      return { ...accessOf(directory, server.socketFolder), ended, stop: () => Promise.resolve() };
     }
     if (Date.now() - startedAt < (isServing ? READY_LIMIT_MS : BUSY_LIMIT_MS)) continue;
     throw new UserError(
@@ -139,11 +106,14 @@ async function runningServer({ directory, purpose }: PlacedOptions): Promise<Emb
 async function findServer(directory: string) {
   const server = readServer(directory);
   if (server === undefined) return undefined;
+  const socket = join(server.socketFolder, SOCKET);
   const isListening = await new Promise<boolean>((resolved) => {
-    const probe = connect(join(directory, SOCKET), () => probe.destroy()).on('error', () => undefined);
+    const probe = connect(socket, () => probe.destroy()).on('error', () => undefined);
     probe.once('close', (hasFailed) => resolved(!hasFailed));
   });
-  return isListening ? server : undefined;
+  // After a crash another user may have taken the name of a folder in /tmp.
+  const owner = statSync(socket, { throwIfNoEntry: false })?.uid;
+  return isListening && owner === statSync(clusterOf(directory)).uid ? server : undefined;
 }
 
 /** Reads what PostgreSQL has written about the last server of a data folder. */
@@ -152,10 +122,10 @@ function readServer(directory: string) {
     const file = readFileSync(join(clusterOf(directory), 'postmaster.pid'), 'utf8');
     const command = readFileSync(join(clusterOf(directory), 'postmaster.opts'), 'utf8');
     // Lines: pid, data folder, start in seconds, port, socket folder, listen address, shared memory, status.
-    const [pid = '', , , , , , , status = ''] = file.split('\n');
+    const [pid = '', , , , socketFolder = '', , , status = ''] = file.split('\n');
     const isReady = status.trim() === 'ready';
     const [, purpose, owner = pid] = /cluster_name=(service|command) (\d+)/.exec(command) ?? [];
-    return { file, pid, isReady, purpose, owner: isReady ? owner : pid };
+    return { file, pid, socketFolder, isReady, purpose, owner: isReady ? owner : pid };
   } catch {
     return undefined;
   }
@@ -163,9 +133,14 @@ function readServer(directory: string) {
 
 /** Starts the server and waits until it accepts connections. Returns its log if it has ended. */
 async function launch(options: PlacedOptions, { bin, context }: Programs, stalePid: string | undefined) {
-  const { directory } = options;
+  const { directory, user } = options;
   const before = readServer(directory)?.file;
-  const server = [join(bin, 'postgres'), ...argumentsOf(options)];
+  const isShort = Buffer.byteLength(join(directory, SOCKET)) <= MAX_SOCKET_PATH_BYTES;
+  // A comma would separate folders.
+  const isSuitable = isShort && !directory.includes(',');
+  const socketFolder = isSuitable ? directory : mkdtempSync('/tmp/animal-store-');
+  if (!isSuitable && user !== undefined) chownSync(socketFolder, user.uid, user.gid);
+  const server = [join(bin, 'postgres'), ...argumentsOf(options, socketFolder)];
   // PostgreSQL does not start if a process has the pid in postmaster.pid, unless it is its grandparent's, which pg_ctl
   // sets in this variable. It still checks the shared memory of the earlier server.
   const env = { ...context.env, ...(stalePid !== undefined && { PG_GRANDPARENT_PID: stalePid }) };
@@ -185,6 +160,7 @@ async function launch(options: PlacedOptions, { bin, context }: Programs, staleP
   shell.unref();
   // A broken pipe means that the server has ended.
   shell.stdin?.on('error', () => undefined);
+  if (!isSuitable) shell.once('exit', () => rmSync(socketFolder, { recursive: true, force: true }));
   const ended = Promise.allSettled([once(shell, 'exit')]).then(() => undefined);
   const stop = (): Promise<void> => {
     shell.ref();
@@ -194,17 +170,17 @@ async function launch(options: PlacedOptions, { bin, context }: Programs, staleP
   while (shell.exitCode === null && shell.signalCode === null) {
     const found = readServer(directory);
     const isOwn = found?.owner === String(process.pid) && found.file !== before;
-    if (isOwn) return { ...accessOf(directory), ended, stop };
+    if (isOwn) return { ...accessOf(directory, socketFolder), ended, stop };
     await Promise.race([ended, sleep(POLL_MS)]);
   }
   return readFileSync(logFile).toString('utf8', logStart);
 }
 
-function argumentsOf(options: PlacedOptions): string[] {
+function argumentsOf(options: PlacedOptions, socketFolder: string): string[] {
   const { directory, purpose = 'service', durable = true, maxConnections = 60 } = options;
   const settings = {
     listen_addresses: '',
-    unix_socket_directories: directory,
+    unix_socket_directories: socketFolder,
     unix_socket_permissions: '0700',
     port: PORT,
     max_connections: maxConnections,
@@ -223,8 +199,8 @@ function argumentsOf(options: PlacedOptions): string[] {
 const OWN_PARAMETERS =
   'sslmode=disable&sslnegotiation=postgres&replication=false&application_name=animal-store&options=-cDateStyle%3DISO';
 
-function accessOf(directory: string) {
-  const query = `host=${encodeURIComponent(directory)}&${OWN_PARAMETERS}`;
+function accessOf(directory: string, socketFolder: string) {
+  const query = `host=${encodeURIComponent(socketFolder)}&${OWN_PARAMETERS}`;
   const server = `postgresql://${APP_ROLE}@localhost:${PORT}`;
   const url = (database = 'postgres') => `${server}/${encodeURIComponent(database)}?${query}`;
   return { directory, url };

@@ -1,1 +1,2 @@
-export { type EmbeddedOptions, type EmbeddedServer, startEmbedded } from './embedded-server';
+export { type EmbeddedServer, startEmbedded } from './embedded-server';
+export type { EmbeddedOptions } from './options';

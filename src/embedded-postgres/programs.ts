@@ -5,12 +5,7 @@ import { readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { UserError } from '../config/user-error';
-import type { PlacedOptions } from './embedded-server';
-
-export interface ServerUser {
-  readonly uid: number;
-  readonly gid: number;
-}
+import type { PlacedOptions, ServerUser } from './options';
 
 /** PostgreSQL's programs, and the options of `spawn` that run them as the server's user. */
 export interface Programs {

@@ -142,15 +142,10 @@ async function startServer(closing: (() => Promise<unknown>)[]): Promise<() => P
   };
 }
 
-function keyCreator(keys: ApiKeysService, allScopes: readonly string[]): TestStore['key'] {
+function keyCreator(keys: ApiKeysService, all: readonly string[]): TestStore['key'] {
   const accounts = new Set<string>();
   return async (options = {}) => {
-    const {
-      account = `account ${accounts.size + 1}`,
-      scopes = allScopes,
-      expiresAt = null,
-      ...limits
-    } = options;
+    const { account = `account ${accounts.size + 1}`, scopes = all, expiresAt = null, ...limits } = options;
     const { plan = 'enterprise', perMinute = NO_LIMIT, perDay = NO_LIMIT } = limits;
     const numbers = plan === 'enterprise' ? { perMinute, perDay } : { perMinute: null, perDay: null };
     // A further key of an account has its plan unless the options name one.

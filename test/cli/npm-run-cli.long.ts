@@ -14,7 +14,8 @@ import {
 } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { chooseServerUser, reachablePath, type ServerUser } from '../../src/embedded-postgres/programs';
+import type { ServerUser } from '../../src/embedded-postgres/options';
+import { chooseServerUser, reachablePath } from '../../src/embedded-postgres/programs';
 import { itWhen } from '../support/it-when';
 
 const BUILD = 'scripts/build.mjs';

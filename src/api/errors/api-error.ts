@@ -13,7 +13,7 @@ interface ErrorBody {
 }
 
 /** The parts of an error that may depend on the request. */
-export interface ErrorOptions {
+interface ErrorOptions {
   /** Says what the client can fix. Default: the message of the code. */
   readonly message?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -49,7 +49,7 @@ export class ApiError extends HttpException {
 }
 
 /** The facts about a `code` that do not depend on the request. */
-export interface CodeFacts {
+interface CodeFacts {
   readonly status: number;
   /** When the service responds with it, in the words of the documents. */
   readonly when: string;

@@ -6,7 +6,7 @@ import { ApiError, defineErrors, type DefinedError, isClientError } from './api-
 export const BEARER_CHALLENGE = 'Bearer realm="animal-store"';
 
 /** Returns the challenge for a key that is not valid. */
-export function invalidToken(message: string): string {
+function invalidToken(message: string): string {
   return `${BEARER_CHALLENGE}, error="invalid_token", error_description="${message}"`;
 }
 

@@ -43,7 +43,7 @@ export function Text({ max, min = 1, isWord, ...facts }: TextFacts): PropertyDec
 /** Length of `2026-11-21T12:00:00.000Z`. */
 const TIME_LENGTH = 24;
 /** PostgreSQL has no year 0. */
-export const FIRST_TIME = Date.parse('0001-01-01T00:00:00.000Z');
+const FIRST_TIME = Date.parse('0001-01-01T00:00:00.000Z');
 /** A time of RFC 3339, 5.6, at most 64 characters long: its date, hour and minute, second, milliseconds, and offset. */
 const RFC_3339 =
   /^(\d{4}-\d\d-\d\d)[t ]((?:[01]\d|2[0-3]):[0-5]\d):([0-5]\d|60)(?:(\.\d{1,3})\d{0,35})?(z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;

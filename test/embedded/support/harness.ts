@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Client } from 'pg';
 import type { EmbeddedOptions } from '../../../src/embedded-postgres';
-import type { ServerUser } from '../../../src/embedded-postgres/programs';
+import type { ServerUser } from '../../../src/embedded-postgres/options';
 import { parentOfServers } from '../../support/server-folder';
 
 /** As root the server runs as another user. Some permissions can be tested only then. */
