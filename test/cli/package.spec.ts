@@ -49,7 +49,10 @@ describe('the package', () => {
     const read = (...path: string[]) => readFileSync(join(ROOT, ...path), 'utf8');
     const text = read('src', 'index.ts');
     const exported = [...text.matchAll(/^export (?:type )?(?:\{([^}]*)\}|\* as (\w+))/gm)];
-    const names = exported.flatMap(([, list, name]) => list?.match(/\w+(?=,|\s*$)/g) ?? [name]);
+    // Earlier names of this major version, such as `PetHooks as PetEvents`, are aliases.
+    const names = exported.flatMap(
+      ([, list, name]) => list?.replaceAll(/\w+ as \w+,/g, '').match(/\w+(?=,|\s*$)/g) ?? [name],
+    );
     expect(exported).toHaveLength(text.match(/^export /gm)!.length);
     expect(names.length).toBeLessThanOrEqual(49);
     const [table = ''] = read('docs', 'extending.md').split('\n| names ').slice(1);

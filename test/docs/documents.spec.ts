@@ -5,7 +5,7 @@ import { median } from '../long/support/median';
 import { proseOfMarkdown } from '../prose/texts';
 import { codeBlocksOf, type Document, documents, filesOf, read, ROOT } from './documents';
 
-const MAX_WORDS = 15_000;
+const MAX_WORDS = 13_500;
 /** A shorter sentence, such as "Stop the service.", may stand in two documents. */
 const MIN_WORDS_OF_SENTENCE = 8;
 
