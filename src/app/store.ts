@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config';
-import { coreMigrations } from '../database/migrations/core.migrations';
+import * as coreMigrations from '../database/migrations/core.migrations';
 import { type SchemaMigration, timestampOf } from '../database/migrate';
 import {
   type DefinedScope,
@@ -60,7 +60,9 @@ export function createStore(given: readonly ExtensionModule[] = []) {
       ),
     /** In the order in which they run: the store's, then a team's, each by the timestamps in their names. */
     migrations: [
-      ...byTime(named([...coreMigrations, ...OWN_EXTENSIONS.flatMap((each) => each.migrations ?? [])])),
+      ...byTime(
+        named([...Object.values(coreMigrations), ...OWN_EXTENSIONS.flatMap((each) => each.migrations ?? [])]),
+      ),
       ...byTime(added.flatMap(({ name, migrations = [] }) => named(migrations, name))),
     ],
     scopes: extensions.flatMap((each) => each.scopes ?? []),

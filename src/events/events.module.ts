@@ -6,13 +6,13 @@ import { Events } from './events';
 import { EventsController, eventScopes } from './events.controller';
 import { EventsRepository } from './events.repository';
 import { eventSettings, EventsService } from './events.service';
-import { eventsMigrations } from './migrations/events.migrations';
+import * as migrations from './migrations/events.migrations';
 
 /** Extensions need no import to write events. */
 @Global()
 @StoreExtension({
   name: 'events',
-  migrations: eventsMigrations,
+  migrations: Object.values(migrations),
   scopes: Object.values(eventScopes),
   tags: { events: 'What happened to animals and orders, for readers that follow the changes.' },
   settings: eventSettings,

@@ -1,6 +1,6 @@
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { type EventTypes, StoreExtension } from '../api/extension/extension';
-import { petsMigrations } from './migrations/pets.migrations';
+import * as migrations from './migrations/pets.migrations';
 import { PetCountsController } from './pet-counts.controller';
 import { PetCountsRepository } from './pet-counts.repository';
 import { PetCountsService } from './pet-counts.service';
@@ -24,7 +24,7 @@ export const petEventTypes = {
 
 @StoreExtension({
   name: 'pets',
-  migrations: petsMigrations,
+  migrations: Object.values(migrations),
   scopes: Object.values(petScopes),
   events: petEventTypes,
   tags: { pets: 'Animals of the store.' },

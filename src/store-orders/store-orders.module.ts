@@ -1,7 +1,7 @@
 import { AccountsModule } from '../auth';
 import { PetsModule } from '../pets';
 import { type EventTypes, StoreExtension } from '../api/extension/extension';
-import { storeOrdersMigrations } from './migrations/store-orders.migrations';
+import * as migrations from './migrations/store-orders.migrations';
 import { OrderExpiry } from './order-expiry';
 import { OrderHooks } from './order-hooks';
 import type { OrderStatus } from './order-status';
@@ -24,7 +24,7 @@ export const orderEventTypes = {
 
 @StoreExtension({
   name: 'orders',
-  migrations: storeOrdersMigrations,
+  migrations: Object.values(migrations),
   settings: orderSettings,
   scopes: Object.values(orderScopes),
   events: orderEventTypes,

@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { AccountsModule } from '../auth';
 import { StoreExtension } from '../api/extension/extension';
 import { RateLimitModule } from '../rate-limit';
-import { usageMigrations } from './migrations/usage.migrations';
+import * as migrations from './migrations/usage.migrations';
 import { UsageRecorder } from './usage-recorder';
 import { UsageController } from './usage.controller';
 import { UsageRepository } from './usage.repository';
@@ -19,7 +19,7 @@ export class UsageModule {}
 
 @StoreExtension({
   name: 'usage',
-  migrations: usageMigrations,
+  migrations: Object.values(migrations),
   tags: { usage: 'How many requests each key made, by day.' },
   imports: [UsageModule, RateLimitModule],
   providers: [UsageRecorder],

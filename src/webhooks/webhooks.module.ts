@@ -5,7 +5,7 @@ import { StoreExtension } from '../api/extension/extension';
 import { AttemptsRepository } from './attempts.repository';
 import { DeliveryWorker } from './delivery-worker';
 import { EventSender } from './event-sender';
-import { webhooksMigrations } from './migrations/webhooks.migrations';
+import * as migrations from './migrations/webhooks.migrations';
 import { WebhookEntity } from './webhook.entity';
 import { ReceiverClient, webhookSettings } from './receiver-client';
 import { WebhooksController, webhookScopes } from './webhooks.controller';
@@ -14,7 +14,7 @@ import { WebhooksService } from './webhooks.service';
 
 @StoreExtension({
   name: 'webhooks',
-  migrations: webhooksMigrations,
+  migrations: Object.values(migrations),
   scopes: Object.values(webhookScopes),
   tags: { webhooks: 'Receivers of events, to which the service sends what happened to animals and orders.' },
   settings: webhookSettings,

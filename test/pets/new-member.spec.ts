@@ -32,10 +32,9 @@ const ADDED: readonly [file: string, before: string, text: string][] = [
     "  status: { type: 'text' },",
     "  weightGrams: { type: 'integer', name: 'weight_grams' },\n",
   ],
-  ['migrations/pets.migrations.ts', '];', '  PetWeight1795219299999,\n'],
   [
     'migrations/pets.migrations.ts',
-    'export const petsMigrations',
+    'export class PetWordBlocks1795219200071',
     `export class PetWeight1795219299999 extends SqlMigration {
   override readonly upSql = \`
     ALTER TABLE pets ADD COLUMN weight_grams integer;

@@ -154,14 +154,3 @@ export class Administration1795219200025 extends SqlMigration {
     ALTER TABLE extension_migrations
       ADD COLUMN up jsonb NOT NULL DEFAULT '[]', ADD COLUMN down jsonb NOT NULL DEFAULT '[]'`;
 }
-
-/** The migrations that belong to no extension. */
-export const coreMigrations = [
-  AccountsAndApiKeys1795219200000,
-  RateLimit1795219200002,
-  RotatedSecrets1795219200005,
-  ExtensionMigrations1795219200006,
-  ExternalKeyBans1795219200007,
-  Audit1795219200012,
-  Administration1795219200025,
-] as const;

@@ -179,5 +179,3 @@ export class PetData1795219200080 implements MigrationInterface {
     await runner.query(`CREATE OR REPLACE ${recorder} DROP FUNCTION pet_data`);
   }
 }
-
-export const eventsMigrations = [Events1795219200030, HostedServers1795219200070, PetData1795219200080];

@@ -96,12 +96,3 @@ export class PetWordBlocks1795219200071 extends SqlMigration {
     DROP INDEX pets_words`;
   override readonly downSql = `${INDEX}; DROP INDEX pets_word_blocks`;
 }
-
-export const petsMigrations = [
-  Pets1795219200001,
-  FindPets1795219200008,
-  PetsOrder1795219200010,
-  PetWords1795219200060,
-  PlainPetWords1795219200061,
-  PetWordBlocks1795219200071,
-];

@@ -42,11 +42,3 @@ export class ForgottenOrders1795219200020 extends SqlMigration {
     DROP INDEX store_orders_pet_id_id;
     ALTER TABLE store_orders DROP COLUMN expires_at`;
 }
-
-export const storeOrdersMigrations = [
-  StoreOrders1795219200003,
-  OrdersOnce1795219200004,
-  ManagedOrders1795219200009,
-  OrdersOrder1795219200011,
-  ForgottenOrders1795219200020,
-];

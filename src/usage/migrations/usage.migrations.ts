@@ -17,5 +17,3 @@ export class Usage1795219200032 extends SqlMigration {
     CREATE INDEX key_usage_date ON key_usage (date)`;
   override readonly downSql = 'DROP TABLE key_usage';
 }
-
-export const usageMigrations = [Usage1795219200032];

@@ -37,5 +37,3 @@ export class Webhooks1795219200031 extends SqlMigration {
     CREATE INDEX webhook_attempts_webhook_id_id ON webhook_attempts (webhook_id, id)`;
   override readonly downSql = 'DROP TABLE webhook_attempts, webhooks';
 }
-
-export const webhooksMigrations = [Webhooks1795219200031];
