@@ -19,7 +19,7 @@ const SHOWN_COLUMNS =
 /** Those of a delivery, which needs no question for the time of the next event. */
 const COLUMNS = `${SHOWN_COLUMNS}, secret, replaced_secrets AS "replacedSecrets", position, failing_since AS "failingSince", is_slow AS "isSlow", (${nameOfEnabled('webhooks')}) AS account`;
 
-export const webhookPages = pages<ShownColumns, 'accountId'>(
+export const webhookPages = pages<ShownColumns>(
   {
     name: 'webhooks',
     table: `(SELECT *, ${waitingSince('webhooks')} AS waiting_since FROM webhooks) AS listed`,

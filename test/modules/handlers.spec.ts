@@ -9,7 +9,7 @@ import {
   Query,
   UseGuards,
 } from '@nestjs/common';
-import { ApiSchema } from '@nestjs/swagger';
+import { ApiSchema, IntersectionType, PartialType, PickType } from '@nestjs/swagger';
 import { minutes, Throttle } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
 import {
@@ -26,6 +26,7 @@ import {
   PetsModule,
   PetsService,
   type Principal,
+  SortedPageQuery,
   Sql,
   Text,
 } from '../../src';
@@ -59,10 +60,12 @@ const TABLE = {
   table: 'toys',
   columns: 'id, place, size',
   read: ([id, place, size]: [bigint, string, number]): Toy => ({ id, place, size }),
-  type: Toy,
 };
 const toys = pages(TABLE, { always: ['account_id'], filters: { place: 'place', size: 'size' } });
-class ListToysQuery extends toys.Query {}
+class ListToysQuery extends IntersectionType(
+  SortedPageQuery,
+  PartialType(PickType(Toy, ['place', 'size'])),
+) {}
 
 class ClosedGuard {
   canActivate(context: ExecutionContext) {
@@ -161,12 +164,12 @@ describe('a module', () => {
     expect([ids.length, [...idsOf(first), ...idsOf(second)]]).toEqual([4, ids]);
   });
 
-  it('has the filters of its list validated and documented as the fields of the rows', async () => {
+  it('has the filters of its list validated and documented, which mapped types of Nest take from the rows', async () => {
     for (const size of [10, 'many'])
       expectError(await app.get(`/v1/toys?size=${size}`), 400, 'validation_failed');
     const { parameters } = (await document()).paths['/toys'].get;
-    const description = 'Only items with this `size`. Its size.';
-    const schema = { type: 'integer', format: 'int32', minimum: 1, maximum: 9 };
+    const description = 'Its size.';
+    const schema = { type: 'integer', format: 'int32', minimum: 1, maximum: 9, example: 2 };
     expect(parameters).toContainEqual({ name: 'size', in: 'query', required: false, description, schema });
   });
 

@@ -11,9 +11,14 @@ import {
   type Precondition,
   type Principal,
 } from 'animal-store';
-import { GroomingAppointment, GroomingAppointmentUpdate, NewGroomingAppointment } from './appointments.dto';
+import {
+  GroomingAppointment,
+  GroomingAppointmentUpdate,
+  ListAppointmentsQuery,
+  NewGroomingAppointment,
+} from './appointments.dto';
 import { appointmentErrors } from './appointments.errors';
-import { AppointmentsService, ListAppointmentsQuery } from './appointments.service';
+import { AppointmentsService } from './appointments.service';
 import { groomingScopes } from './grooming.scopes';
 
 const AppointmentId = () =>

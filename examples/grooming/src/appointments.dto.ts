@@ -1,5 +1,5 @@
-import { ApiSchema, PartialType, PickType } from '@nestjs/swagger';
-import { AtLeastOne, Int64, OneOf, Text, Timestamp } from 'animal-store';
+import { ApiSchema, IntersectionType, PartialType, PickType } from '@nestjs/swagger';
+import { AtLeastOne, Int64, OneOf, SortedPageQuery, Text, Timestamp } from 'animal-store';
 
 const STATUS = {
   name: 'GroomingAppointmentStatus',
@@ -37,4 +37,9 @@ export class NewGroomingAppointment extends PickType(GroomingAppointment, [
 export class GroomingAppointmentUpdate extends PartialType(
   PickType(GroomingAppointment, ['startsAt', 'treatment', 'status']),
   { skipNullProperties: false },
+) {}
+
+export class ListAppointmentsQuery extends IntersectionType(
+  SortedPageQuery,
+  PartialType(PickType(GroomingAppointment, ['petId', 'status']), { skipNullProperties: false }),
 ) {}

@@ -2,10 +2,11 @@ import { Inject, Injectable } from '@nestjs/common';
 import { CONFIG, type ConfigOf, Events, OrderHooks, PetHolds, pages, PetsService, Sql } from 'animal-store';
 import type { Precondition, Statement } from 'animal-store';
 import type { EntityManager } from 'typeorm';
-import {
+import type {
   GroomingAppointment,
-  type GroomingAppointmentUpdate,
-  type NewGroomingAppointment,
+  GroomingAppointmentUpdate,
+  ListAppointmentsQuery,
+  NewGroomingAppointment,
 } from './appointments.dto';
 import { appointmentErrors } from './appointments.errors';
 import type { groomingSettings } from './grooming.settings';
@@ -19,10 +20,9 @@ function read([id, petId, startsAt, treatment, status]: Row): GroomingAppointmen
 
 /** Each combination of filters needs an index: see the migration. */
 const APPOINTMENTS = pages(
-  { table: 'grooming_appointments', type: GroomingAppointment, columns, read },
+  { table: 'grooming_appointments', columns, read },
   { always: ['account_id'], filters: { petId: 'pet_id', status: 'status' } },
 );
-export class ListAppointmentsQuery extends APPOINTMENTS.Query {}
 
 const FIND_TEXT = `SELECT ${columns} FROM grooming_appointments WHERE account_id = $1 AND id = $2`;
 const FIND: Statement = { read, text: FIND_TEXT };

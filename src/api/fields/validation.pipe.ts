@@ -106,16 +106,6 @@ export function membersOutsideEntityTag({ prototype }: Type<object>): string[] {
   return [...fieldsOf(prototype)].flatMap(([name, { facts }]) => (facts.isInEntityTag === false ? name : []));
 }
 
-/** Declares filters in the class of a query: the fields of the rows, each of them optional. */
-export function declareFilters(query: Type<object>, rows: Type<object>, members: readonly string[]): void {
-  for (const member of members) {
-    const field = fieldsOf(rows.prototype).get(member);
-    if (!field) throw new Error(`${rows.name}.${member} has no field decorator: a filter needs one.`);
-    const description = `Only items with this \`${member}\`. ${field.facts.description}`;
-    declareField({ description, optional: true }, field)(query.prototype, member);
-  }
-}
-
 function addClassFacts(facts: ClassFacts): ClassDecorator {
   return (type) => Reflect.defineMetadata(CLASS_FACTS, { ...classFactsOf(type), ...facts }, type);
 }

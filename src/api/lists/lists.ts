@@ -1,14 +1,4 @@
-import type { Type } from '@nestjs/common';
-import {
-  cutPage,
-  type Direction,
-  MAX_ITEMS,
-  type Page,
-  type PageQuery,
-  pageRequestOf,
-  SortedPageQuery,
-} from './page';
-import { declareFilters } from '../fields/validation.pipe';
+import { cutPage, type Direction, MAX_ITEMS, type Page, type PageQuery, pageRequestOf } from './page';
 import type { CoalescedRead } from '../../database/coalesced-read';
 import type { Sql, Statement } from '../../database/sql';
 
@@ -20,18 +10,16 @@ interface ListedTable<Row extends { readonly id: bigint }> {
   /** The columns of a row, in the order that `read` takes them; without `read` named as its members. */
   readonly columns: string;
   readonly read?: (columns: never) => Row;
-  /** The class of the rows in responses; `Query` needs it. */
-  readonly type?: Type<object>;
 }
 
-interface ListFilters<Member extends string> {
+interface ListFilters {
   /** Columns whose value each request gives, such as the account. */
   readonly always?: readonly string[];
   /**
    * The columns of the filters that a request may have, by the members of its query, in the order of their index. A value
    * may be a list of values.
    */
-  readonly filters?: Readonly<Record<Member, string>>;
+  readonly filters?: Readonly<Record<string, string>>;
   /** The columns of filters that few rows meet for most values, each with an index on it and `id` (decision 34). */
   readonly rare?: Readonly<Record<string, string>>;
   /** All values of filters that have few, by member. A request without them reads each, so no index lacks their columns. */
@@ -77,11 +65,11 @@ const ORDERS = {
  * `pages(KENNELS, { always: ['account_id'], filters: { town: 'town' } })` needs the indexes `(account_id, id)` and
  * `(account_id NULLS FIRST, town, id)`; with all `values` of the town only the second one.
  */
-export function pages<Row extends { readonly id: bigint }, Member extends keyof Row & string = never>(
+export function pages<Row extends { readonly id: bigint }>(
   table: ListedTable<Row>,
-  filters: ListFilters<Member> = {},
-): Pages<Row, Member> {
-  return new Pages<Row, Member>(table, filters);
+  filters: ListFilters = {},
+): Pages<Row> {
+  return new Pages(table, filters);
 }
 
 /**
@@ -89,7 +77,7 @@ export function pages<Row extends { readonly id: bigint }, Member extends keyof 
  * any depth, and a statement is planned once. Decision 22 explains the row comparisons, the LIMITs, and NULLS FIRST;
  * decision 34 the lists of values and `rare`, decision 38 `search`.
  */
-export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row> {
+export class Pages<Row extends { readonly id: bigint }> {
   /** By direction and number of values of each condition. */
   private readonly statements = new Map<string, Statement>();
   /** In the order of their parameters. */
@@ -98,7 +86,7 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
   /** @internal */
   constructor(
     private readonly table: ListedTable<Row>,
-    private readonly filters: ListFilters<string>,
+    private readonly filters: ListFilters,
   ) {
     const { always = [], filters: ranges = {}, rare = {}, ids, search } = filters;
     this.conditions = [
@@ -108,17 +96,6 @@ export class Pages<Row extends { readonly id: bigint }, Member extends keyof Row
       ...conditionsOf('search', search ? { [search.member]: search.condition } : {}),
       ...conditionsOf('ids', ids === undefined ? {} : { [ids]: 'id' }),
     ];
-  }
-
-  /** A new class of queries, to be extended: `limit`, `cursor`, `sort`, and the filters with the fields of the rows. */
-  get Query(): Type<SortedPageQuery & { readonly [Each in Member]?: Row[Each] }> {
-    class Query extends SortedPageQuery {}
-    const { table, type } = this.table;
-    if (!type) throw new Error(`The list of ${table} has no type: add the class of its rows.`);
-    declareFilters(Query, type, Object.keys(this.filters.filters ?? {}));
-    // The fields declare the members.
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-    return Query as never;
   }
 
   /**

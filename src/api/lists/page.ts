@@ -105,7 +105,7 @@ export class Page<T> {
 /** @throws ApiError `invalid_cursor` if the cursor is not one of this list */
 export function pageRequestOf(name: string, query: PageQuery): PageRequest {
   const { limit, cursor } = query;
-  const direction = query instanceof SortedPageQuery && query.sort === '-id' ? 'descending' : 'ascending';
+  const direction = 'sort' in query && query.sort === '-id' ? 'descending' : 'ascending';
   const list = `${name}?${filtersOf(query, direction)}`;
   const after = cursor === undefined ? undefined : decodeCursor(list, cursor);
   const [start, step] = direction === 'ascending' ? [MIN_INT64, 1n] : [MAX_INT64, -1n];

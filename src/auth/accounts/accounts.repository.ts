@@ -30,7 +30,7 @@ export const accountPages = pages<AccountEntity>({
     'id, name, plan, per_minute AS "perMinute", per_day AS "perDay", created_at AS "createdAt", disabled_at AS "disabledAt"',
 });
 
-export const auditPages = pages<ListedAuditEntry, 'account'>(
+export const auditPages = pages<ListedAuditEntry>(
   {
     table: 'audit_entries',
     columns:

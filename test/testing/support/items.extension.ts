@@ -59,7 +59,7 @@ export function itemsExtension(name: string, mistakes: readonly string[] = []): 
     Object.defineProperty(type, 'name', { value: table + type.name });
 
   const read = ([id, own, size]: [bigint, string, number]): Row => ({ id, name: own, size });
-  const listed = store.pages({ table, columns: 'id, name, size', read, type: Item });
+  const listed = store.pages({ table, columns: 'id, name, size', read });
 
   @ApiTags(name)
   @Controller({ path: name, version: '1' })
