@@ -3,6 +3,7 @@ import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { AccessGuard, AccountsModule, AuthModule, BearerGuard } from '../auth';
 import type { Clock } from '../time/clock';
 import type { DatabaseConfig } from '../database/data-source';
+import { RunningInstances } from '../database/running-instances';
 import { ErrorFilter } from '../http/error.filter';
 import { Connections } from '../http/connections';
 import { RouteMethods, UnroutedController } from '../http/route-methods';
@@ -22,7 +23,8 @@ export const VERSIONING: VersioningOptions = { type: VersioningType.URI, default
  * Lists the modules that every request needs, and the guards, the pipe and the filter of every request. The guards of
  * extensions run after this list, and before the body is read.
  */
-@Module({})
+// Nest adds it after the modules of `forRoot`, so it stops before the one with the pool.
+@Module({ imports: [RunningInstances] })
 export class AppModule {
   /** @param connections undefined for a preview, which has no listener */
   static forRoot(

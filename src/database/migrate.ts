@@ -1,6 +1,7 @@
 import { DataSource, Migration, MigrationExecutor, type MigrationInterface, type QueryRunner } from 'typeorm';
 import { recordAudit } from './audit';
 import { type DatabaseConfig, dataSourceOptions, SET_ROLE } from './data-source';
+import { rejectUsed } from './running-instances';
 import {
   acceptNewerSchema,
   compareSchema,
@@ -160,21 +161,6 @@ async function rejectUnsuitable(runner: QueryRunner): Promise<void> {
   if (version >= MIN_SERVER_VERSION && row?.encoding === 'UTF8') return;
   throw new UserError(
     `The database in DATABASE_URL is of PostgreSQL ${version} with the encoding ${row?.encoding}, and Animal Store needs ${MIN_SERVER_VERSION} or later with UTF8: name one that was created with ENCODING 'UTF8' on such a server.`,
-  );
-}
-
-/** @throws UserError if an instance of the service is registered, which it does every 3 s until it stops */
-export async function rejectUsed(runner: QueryRunner): Promise<void> {
-  const [table]: { name: string | null }[] = await runner.query(
-    `SELECT to_regclass('rate_limit_instances') AS name`,
-  );
-  if (!table?.name) return;
-  const instances: unknown[] = await runner.query(
-    `SELECT FROM rate_limit_instances WHERE seen_at > clock_timestamp() - interval '10 seconds'`,
-  );
-  if (instances.length === 0) return;
-  throw new UserError(
-    'A service uses the database, or did so in the last 10 s: stop every instance and try again.',
   );
 }
 

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import { Clock } from '../time/clock';
 import { PeriodicWork } from '../time/periodic-work';
@@ -7,19 +6,17 @@ import { Bans } from './bans';
 import { RateLimitRepository } from './rate-limit.repository';
 import { RateLimitStore } from './rate-limit.store';
 
-/** Number of runs between two registrations and two removals of ended entries. */
-const RUNS_PER_ROUND = 3;
+/** Number of runs between two removals of ended entries. */
+const RUNS_PER_SWEEP = 3;
 
 /**
  * Keeps counters and bans in PostgreSQL.
  *
  * It reads them at start, and writes the changes every second and on shutdown. So a clean stop loses nothing, and a crash
- * at most one second. If Redis holds the counters, it writes only bans. It reads the bans of all instances every second,
- * and registers this instance as running every three.
+ * at most one second. If Redis holds the counters, it writes only bans. It reads the bans of all instances every second.
  */
 @Injectable()
 export class Persistence extends PeriodicWork {
-  private readonly instanceId = randomUUID();
   private runs = 0;
 
   constructor(
@@ -34,20 +31,13 @@ export class Persistence extends PeriodicWork {
   override async onModuleInit(): Promise<void> {
     this.store.load(await this.repository.loadCounters(this.clock.now()));
     await this.bans.read();
-    await this.repository.register(this.instanceId);
     await super.onModuleInit();
-  }
-
-  /** Runs after the last response and before the pool closes. */
-  override async onApplicationShutdown(): Promise<void> {
-    await super.onApplicationShutdown();
-    await this.repository.leave(this.instanceId).catch(() => undefined);
   }
 
   override async run(): Promise<void> {
     this.runs += 1;
-    const isRound = this.runs % RUNS_PER_ROUND === 0 && !this.isStopping;
-    if (isRound) this.store.sweep();
+    const isSweep = this.runs % RUNS_PER_SWEEP === 0;
+    if (isSweep) this.store.sweep();
     const { unsaved } = this.store;
     const owners = [...unsaved];
     unsaved.clear();
@@ -57,9 +47,7 @@ export class Persistence extends PeriodicWork {
       if (!this.store.isShared) await this.repository.saveCounters(counters);
       await this.bans.save();
       await this.bans.read();
-      if (!isRound) return;
-      await this.repository.register(this.instanceId);
-      await this.repository.sweep(this.clock.now());
+      if (isSweep) await this.repository.sweep(this.clock.now());
     } catch (error) {
       for (const owner of owners) unsaved.add(owner);
       throw error;

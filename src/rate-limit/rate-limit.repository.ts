@@ -21,19 +21,11 @@ const LOAD = `
 
 /** The margin and the earlier of two clocks keep the rows of other instances. */
 const SWEEP = `
-  WITH stopped AS (
-    DELETE FROM rate_limit_instances WHERE seen_at < now() - interval '1 hour'
-  ), ended AS (
+  WITH ended AS (
     DELETE FROM key_bans WHERE banned_until < least($1, now()) - interval '1 hour'
   )
   DELETE FROM rate_limit_counters
   WHERE greatest(minute_ends_at, day_ends_at) < least($1, now()) - interval '1 hour'`;
-
-const REGISTER = `
-  INSERT INTO rate_limit_instances (id, seen_at) VALUES ($1, now())
-  ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`;
-
-const LEAVE = 'DELETE FROM rate_limit_instances WHERE id = $1';
 
 const SAVE_BAN = `
   INSERT INTO key_bans (key_id, banned_until) VALUES ($1, $2)
@@ -43,7 +35,7 @@ const READ_BANS = `
   SELECT key_id AS "keyId", (extract(epoch FROM banned_until) * 1000)::float8 AS "bannedUntil"
   FROM key_bans WHERE banned_until > $1`;
 
-/** The counters, the bans, and the list of the running instances. Times are milliseconds since the epoch. */
+/** The counters and the bans. Times are milliseconds since the epoch. */
 @Injectable()
 export class RateLimitRepository {
   constructor(private readonly sql: Sql) {}
@@ -60,19 +52,9 @@ export class RateLimitRepository {
       await this.sql.rows(SAVE, [JSON.stringify(rows.slice(at, at + BATCH_SIZE))]);
   }
 
-  /** Registers the instance as running: `db revert` and `db restore` are rejected. */
-  async register(instanceId: string): Promise<void> {
-    await this.sql.rows(REGISTER, [instanceId]);
-  }
-
-  /** Deletes ended counters and bans, and the rows of instances that were killed. */
+  /** Deletes ended counters and bans. */
   async sweep(now: number): Promise<void> {
     await this.sql.rows(SWEEP, [new Date(now)]);
-  }
-
-  /** The instance stops: `db revert` and `db restore` wait for it. */
-  async leave(instanceId: string): Promise<void> {
-    await this.sql.rows(LEAVE, [instanceId]);
   }
 
   async saveBan(keyId: string, bannedUntil: number): Promise<void> {

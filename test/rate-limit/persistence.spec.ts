@@ -50,7 +50,7 @@ describe('counters without Redis', () => {
     );
     return rows.map(({ used }) => used);
   };
-  const lock = () => app.database.query('BEGIN; LOCK TABLE rate_limit_counters, rate_limit_instances');
+  const lock = () => app.database.query('BEGIN; LOCK TABLE rate_limit_counters');
   const waiting = () => lockWaits(app.database);
   const owners = (pattern: string) =>
     app.database.query('SELECT owner FROM rate_limit_counters WHERE owner ~ $1', [pattern]);

@@ -12,10 +12,10 @@ import {
   applyMigrations,
   bringUpToDate,
   inMigrationTransaction,
-  rejectUsed,
   type SchemaConfig,
   WITHOUT_EVENTS,
 } from '../../database/migrate';
+import { rejectUsed } from '../../database/running-instances';
 import { readApplied } from '../../database/schema-states';
 import { UserError } from '../../config/user-error';
 
