@@ -39,7 +39,7 @@ export class PetFile {
    * Reads CSV (RFC 4180) if the name of the file ends with `.csv`, and JSON lines otherwise.
    *
    * @param onProgress receives the share of the file that was read
-   * @throws UserError if it is not text in UTF-8
+   * @throws UserError if it is a folder, or not text in UTF-8
    */
   static async read(path: string, onProgress: (share: number) => void): Promise<PetFile> {
     const file = new PetFile();
@@ -92,13 +92,14 @@ function withoutEmpty(record: object): object {
 
 /** Reads a text, without the byte-order mark with which Excel begins. */
 async function* textOf(path: string, onProgress: (share: number) => void): AsyncGenerator<string> {
-  const { size } = statSync(path);
+  const stats = statSync(path);
+  if (stats.isDirectory()) throw new UserError(`${path} is a folder. Give the name of a file.`);
   const file = createReadStream(path);
   const decoder = new TextDecoder('utf-8', { fatal: true });
   try {
     for await (const part of file as AsyncIterable<Buffer>) {
       yield decoder.decode(part, { stream: true });
-      onProgress(file.bytesRead / size);
+      onProgress(file.bytesRead / stats.size);
     }
     yield decoder.decode();
   } catch (error) {

@@ -103,8 +103,11 @@ describe('pets export and pets import', () => {
     expect(await rows()).toEqual([]);
   });
 
-  it('exits with a sentence if the file is missing', async () => {
-    const sentence = expect.stringContaining('cannot be read');
-    expect(await pets('import', fileOf('missing.csv'))).toMatchObject({ status: 1, out: '', all: sentence });
+  it.each([
+    ['missing.csv', /^The file .*missing\.csv cannot be read: .*\.\n$/],
+    ['.', /^\/.* is a folder\. Give the name of a file\.\n$/],
+  ])('exits with a sentence if the file is %s', async (name, sentence) => {
+    const failed = { status: 1, out: '', all: expect.stringMatching(sentence) };
+    expect(await pets('import', fileOf(name))).toMatchObject(failed);
   });
 });
