@@ -1,13 +1,13 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { Operation } from '../api/operation/operation.decorator';
 import { PageQuery } from '../api/lists/page';
-import { PetCountsService } from './pet-counts.service';
+import { PetCountsRepository } from './pet-counts.repository';
 import { Category, Inventory, InventoryQuery } from './pets.dto';
 import { petScopes } from './pets.scopes';
 
 @Controller()
 export class PetCountsController {
-  constructor(private readonly counts: PetCountsService) {}
+  constructor(private readonly counts: PetCountsRepository) {}
 
   @Get('store/inventory')
   @Operation({

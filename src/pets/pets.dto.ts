@@ -4,9 +4,6 @@ import { AtLeastOne, BodyExample, QuickDto } from '../api/fields/validation.pipe
 import { SortedPageQuery } from '../api/lists/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
 
-const MAX_IDS = 100;
-const MAX_BATCH = 100;
-
 const STATUS: Choice = {
   name: 'PetStatus',
   description: 'Availability of an animal: `available`, `pending` (ordered) or `sold`.',
@@ -37,7 +34,7 @@ export class NewPet {
 @ApiSchema({ description: 'Animals to add, all or none.' })
 @QuickDto()
 export class NewPets {
-  @ListOf(() => NewPet, { min: 1, max: MAX_BATCH, description: 'The animals, in the order of their ids.' })
+  @ListOf(() => NewPet, { min: 1, max: 100, description: 'The animals, in the order of their ids.' })
   readonly items!: readonly NewPet[];
 }
 
@@ -74,8 +71,6 @@ export class Pet {
   readonly status!: PetStatus;
 }
 
-const MAX_CATEGORIES = 100;
-
 const count = (status: PetStatus) => ({
   min: 0,
   max: Number.MAX_SAFE_INTEGER,
@@ -104,7 +99,7 @@ export class Category extends Inventory {
 @QuickDto()
 export class InventoryQuery {
   @Int64List({
-    max: MAX_CATEGORIES,
+    max: 100,
     optional: true,
     description: 'Counts of each of these categories, as `categoryId=7&categoryId=9`.',
   })
@@ -114,7 +109,7 @@ export class InventoryQuery {
 @QuickDto()
 export class ListPetsQuery extends SortedPageQuery {
   @Int64List({
-    max: MAX_IDS,
+    max: 100,
     optional: true,
     description: 'Only the animals with these ids, as `id=7&id=9`. Unknown ids are ignored.',
   })

@@ -3,7 +3,6 @@ import { type EventTypes, StoreExtension } from '../api/extension/extension';
 import * as migrations from './migrations/pets.migrations';
 import { PetCountsController } from './pet-counts.controller';
 import { PetCountsRepository } from './pet-counts.repository';
-import { PetCountsService } from './pet-counts.service';
 import { PetHolds } from './pet-holds';
 import { PetHooks } from './pet-hooks';
 import { PetEntity } from './pet.entity';
@@ -30,7 +29,7 @@ export const petEventTypes = {
   tags: { pets: 'Animals of the store.' },
   imports: [TypeOrmModule.forFeature([PetEntity])],
   controllers: [PetsController, PetCountsController],
-  providers: [PetsRepository, PetsService, PetHooks, PetHolds, PetCountsRepository, PetCountsService],
+  providers: [PetsRepository, PetsService, PetHooks, PetHolds, PetCountsRepository],
   exports: [PetsService, PetHooks, PetHolds],
 })
 export class PetsModule {}

@@ -95,11 +95,9 @@ export class PetsRepository {
     return transaction.findOne(PetEntity, { where: { id }, lock: { mode: 'pessimistic_write' } });
   }
 
-  async insert(pet: NewPet, transaction?: EntityManager): Promise<Pet> {
-    if (!transaction && this.sql.isPipelining) return this.inserts.add(pet);
-    const [inserted] = await this.insertAll([pet], transaction);
-    if (!inserted) throw new Error('INSERT … RETURNING returned no row');
-    return inserted;
+  /** Adds an animal, with one statement for all that arrive at the same time. */
+  insert(pet: NewPet): Promise<Pet> {
+    return this.inserts.add(pet);
   }
 
   /** Adds animals with one statement. @returns them in the same order, in which their ids ascend */

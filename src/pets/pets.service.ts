@@ -29,18 +29,16 @@ export class PetsService {
     return petPages.list(this.sql, query, {}, this.pages);
   }
 
-  create(pet: NewPet, outer?: EntityManager): Promise<Pet> {
-    // Without listeners the insertion is a transaction of its own, which costs one round trip instead of three.
-    if (this.hooks.isEmpty) return this.pets.insert(pet, outer);
-    return this.sql.transaction(async (transaction) => {
-      const created = await this.pets.insert(pet, transaction);
-      await this.hooks.run({ pet: created, previous: undefined }, transaction);
-      return created;
-    }, outer);
+  async create(pet: NewPet, outer?: EntityManager): Promise<Pet> {
+    if (!outer && this.hooks.isEmpty && this.sql.isPipelining) return this.pets.insert(pet);
+    const [created] = await this.createAll([pet], outer);
+    if (!created) throw new Error('INSERT … RETURNING returned no row');
+    return created;
   }
 
   /** Adds animals, all or none. Their ids ascend in the order of the animals. */
   createAll(pets: readonly NewPet[], outer?: EntityManager): Promise<readonly Pet[]> {
+    // Without listeners the insertion is a transaction of its own, which costs one round trip instead of three.
     if (this.hooks.isEmpty) return this.pets.insertAll(pets, outer);
     return this.sql.transaction(async (transaction) => {
       const created = await this.pets.insertAll(pets, transaction);
@@ -91,7 +89,9 @@ export class PetsService {
         await this.hooks.removals.run(pet, transaction);
       });
     } catch (error) {
-      throw isStillReferenced(error) ? petErrors.pet_in_use() : error;
+      // A foreign key of another table keeps the row, by its own action or by RESTRICT.
+      const isReferenced = error instanceof QueryFailedError && /^(23503|23001)$/.test(codeOf(error));
+      throw isReferenced ? petErrors.pet_in_use() : error;
     }
   }
 
@@ -121,9 +121,4 @@ export class PetsService {
     if (!pet) throw notFound();
     return pet;
   }
-}
-
-/** Returns true if a foreign key of another table kept a row from being deleted, by its own action or by RESTRICT. */
-function isStillReferenced(error: unknown): boolean {
-  return error instanceof QueryFailedError && /^(23503|23001)$/.test(codeOf(error));
 }
