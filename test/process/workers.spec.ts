@@ -74,7 +74,8 @@ describeWithRedis('WORKERS=2', () => {
     const hook = join(folder.path, 'child.cjs');
     // Workers have the environment of the primary process, which has these settings only as an argument.
     writeFileSync(hook, `Object.assign(process.env, ${JSON.stringify(settings)}); ${CHILD}`);
-    cluster.setupPrimary({
+    // Not setupPrimary: its first call fixes the scheduling policy, which the service chooses.
+    Object.assign(cluster.settings, {
       exec: require.resolve('../support/main.cjs'),
       execArgv: ['-r', require.resolve('../support/typescript.cjs'), '-r', hook],
       args: [],
