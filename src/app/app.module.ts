@@ -13,9 +13,6 @@ import { CoreModule } from './core.module';
 import { ApiValidationPipe } from '../api/fields/validation.pipe';
 import type { Store } from './store';
 
-/** `isWorker`: the primary process has the port for metrics. */
-export type ServiceConfig = DatabaseConfig & { readonly isWorker?: boolean };
-
 /** The addresses of a controller begin with /v1 unless it names another version. */
 export const VERSIONING: VersioningOptions = { type: VersioningType.URI, defaultVersion: '1' };
 
@@ -28,7 +25,7 @@ export const VERSIONING: VersioningOptions = { type: VersioningType.URI, default
 export class AppModule {
   /** @param connections undefined for a preview, which has no listener */
   static forRoot(
-    config: ServiceConfig,
+    config: DatabaseConfig,
     clock: Clock,
     store: Store,
     connections?: Connections,

@@ -6,7 +6,7 @@ import { writersOf } from './database-checks.repository';
 import { createStore, type Store } from './store';
 import { type Config, readConfig } from '../config/config';
 import { migrate } from '../database/migrate';
-import { type OpenDatabase, openDatabase } from './open-database';
+import { openDatabase } from './open-database';
 import { Sql } from '../database/sql';
 import { CoreModule } from './core.module';
 import type { ExtensionModule } from '../api/extension/extension';
@@ -21,13 +21,7 @@ export interface StoreOptions {
 /** Settings by their names in the `Config`: the store's and the extensions'. */
 export type GivenConfig = Partial<Config> & Readonly<Record<string, unknown>>;
 
-/** A service that does not listen yet. `close()` of the application also closes the database. */
-export interface BuiltService {
-  readonly app: NestFastifyApplication;
-  readonly config: Config;
-  readonly database: OpenDatabase;
-  readonly store: Store;
-}
+export type BuiltService = Awaited<ReturnType<typeof buildService>>;
 
 /**
  * Opens and migrates the database and builds the application, for a program that listens itself. `close()` of the
@@ -45,19 +39,23 @@ export async function createAnimalStore(
   return (await buildService(settings, store)).app;
 }
 
-/** Migrates the database and builds the application. @throws Error that `userMessage` explains */
+/**
+ * Migrates the database and builds the application, which does not listen yet. Its `close()` also closes the database.
+ *
+ * @throws Error that `userMessage` explains
+ */
 export async function buildService(
   config: Config,
   store: Store,
   output: LogStream = new StandardOutput(),
   clock?: Clock,
   workers?: Workers,
-): Promise<BuiltService> {
+) {
   const logger = createLogger(config, output);
   const database = await openDatabase(config, 'service', () => logger.info('Creating the database…'));
   let app: NestFastifyApplication | undefined;
   try {
-    const serviceConfig = { ...config, databaseUrl: database.url };
+    const serviceConfig = { ...config, databaseUrl: database.url() };
     const migrated = () =>
       migrate({ ...serviceConfig, migrations: store.migrations }, prefixOf(config.deployment));
     const { removed, newer } = await migrated();
@@ -70,7 +68,7 @@ export async function buildService(
         `The database was migrated by a newer version of Animal Store (${newer}). Run this version next to it only during an update.`,
       );
     app = await createApp(serviceConfig, logger, store, clock, workers);
-    app.get(CoreModule).afterClose(() => database.close());
+    app.get(CoreModule).afterClose(() => database.stop());
     // A "db revert" may have run before this instance registered itself as running.
     await migrated();
     for (const { names } of await writersOf(app.get(Sql, { strict: false })))
@@ -80,7 +78,7 @@ export async function buildService(
     return { app, config, database, store };
   } catch (error) {
     await app?.close();
-    await database.close();
+    await database.stop();
     throw error;
   }
 }

@@ -9,6 +9,7 @@ import { Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { planTable } from '../auth';
 import { requireTriggers } from './database-checks.repository';
+import type { DatabaseConfig } from '../database/data-source';
 import { Sql } from '../database/sql';
 import { commonErrors } from '../api/errors/common.errors';
 import { requireDeclaration } from '../api/routes/route-facts';
@@ -33,12 +34,12 @@ import { installResponseHeaders } from '../http/response-headers';
 import { RouteMethods } from '../http/route-methods';
 import { StrictHandling } from '../http/strict-handling';
 import type { Workers } from './workers';
-import { AppModule, type ServiceConfig, VERSIONING } from './app.module';
+import { AppModule, VERSIONING } from './app.module';
 import type { Store } from './store';
 
 /** Builds the application, ready to listen. The database must be migrated. @throws UserError */
 export async function createApp(
-  config: ServiceConfig,
+  config: DatabaseConfig,
   logger: Logger,
   store: Store,
   clock: Clock = new SystemClock(),
@@ -61,7 +62,7 @@ export async function createApp(
 }
 
 /** Creates Nest's adapter of Fastify, with our HTTP server, log line and request id. */
-function createAdapter(config: ServiceConfig, logger: Logger, connections: Connections) {
+function createAdapter(config: DatabaseConfig, logger: Logger, connections: Connections) {
   return new FastifyAdapter({
     serverFactory: (handler: FastifyServerFactoryHandler) => connections.createServer(config, handler),
     // `ProtocolErrors` has its own handler; Fastify's would run in addition.
@@ -81,7 +82,7 @@ function createAdapter(config: ServiceConfig, logger: Logger, connections: Conne
 /** Adds the hooks and routes around the modules, in the order in which a request passes them. */
 async function assemble(
   app: NestFastifyApplication,
-  config: ServiceConfig,
+  config: DatabaseConfig,
   logger: Logger,
   store: Store,
   workers: Workers | undefined,

@@ -1,24 +1,13 @@
-import { type Config } from '../config/config';
+import type { Config } from '../config/config';
 import { type EmbeddedOptions, startEmbedded } from '../embedded-postgres';
 import { settings } from '../config/settings';
 
 /** Connections of the embedded server for other processes: commands, backups and `psql`. */
 const OTHER_CONNECTIONS = 50;
 
-/** A database that accepts connections. */
-export interface OpenDatabase {
-  readonly url: string;
-  /** The data folder of the embedded server; undefined for the server of DATABASE_URL. */
-  readonly directory: string | undefined;
-  /** Pending unless this process started the server. */
-  readonly ended: Promise<void>;
-  /** Stops an embedded server that this process started. Close all connections first. */
-  close(): Promise<void>;
-}
-
 /**
- * Opens the server of DATABASE_URL, or starts the embedded one, which ends with this process. A command shares the
- * embedded server of a running service.
+ * Opens the server of DATABASE_URL, which has no `directory`, or starts the embedded one, which ends with this process. A
+ * command shares the embedded server of a running service. Close all connections before `stop()`.
  *
  * @param onCreate is called before the files of a new database are created, which takes seconds; may throw
  */
@@ -26,13 +15,13 @@ export async function openDatabase(
   config: Config,
   purpose: NonNullable<EmbeddedOptions['purpose']>,
   onCreate: (directory: string) => void,
-): Promise<OpenDatabase> {
+) {
   const { databaseUrl, databasePoolSize, dataDir, deployment, workers } = config;
   if (databaseUrl !== undefined) {
     const ended = new Promise<void>(() => undefined);
-    return { url: databaseUrl, directory: undefined, ended, close: () => Promise.resolve() };
+    return { url: () => databaseUrl, directory: undefined, ended, stop: () => Promise.resolve() };
   }
-  const { url, directory, ended, stop } = await startEmbedded({
+  return startEmbedded({
     purpose,
     onCreate,
     dataDir,
@@ -41,5 +30,4 @@ export async function openDatabase(
     // The primary process has a pool, too.
     maxConnections: databasePoolSize * (workers > 1 ? workers + 1 : 1) + OTHER_CONNECTIONS,
   });
-  return { url: url(), directory, ended, close: stop };
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setFlagsFromString } from 'node:v8';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { printBanner } from './banner';
-import { buildService, type BuiltService, type StoreOptions } from './build';
+import { buildService, type StoreOptions } from './build';
 import { createApp } from './create-app';
 import { StandardOutput } from '../http/standard-output';
 import { createStore, type Store } from './store';
@@ -14,13 +14,7 @@ import { createLogger, type LogStream } from '../http/logger';
 import { exitOnStopSignal, onStopSignal, stopGracefully } from './graceful-stop';
 import { type WorkerMessage, Workers } from './workers';
 
-export interface StartedService extends BuiltService {
-  readonly url: string;
-  /** Responds to the requests in flight, then closes the application and the database. */
-  readonly stop: () => Promise<void>;
-  /** Resolves with a sentence if the service cannot continue. */
-  readonly failed: Promise<string>;
-}
+export type StartedService = Awaited<ReturnType<typeof startService>>;
 
 /**
  * Runs the service in this process, with the settings of its environment and of `.env`, until a signal stops it.
@@ -35,9 +29,7 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   // An error of standard error cannot be reported anywhere; it must not end the process.
   process.stderr.on('error', () => undefined);
   const fail = async (error: unknown): Promise<void> => {
-    const failed = userMessage(error);
-    if (isWorker()) await tellPrimary({ failed });
-    else process.stderr.write(`${failed}\n`);
+    process.stderr.write(`${userMessage(error)}\n`);
     await output.flush();
     process.exit(1);
   };
@@ -48,24 +40,23 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
     if (isWorker()) return await serveRequests(store, output, fail);
     loadEnvFile();
     const service = await startService(readConfig(undefined, store.settings), store, output);
-    prepareStop(service, output, fail);
+    const stopWith = prepareStop(service.stop, output, fail);
+    const { directory, ended } = service.database;
+    const reason = `The embedded PostgreSQL has stopped unexpectedly. Read ${directory}/postgres.log and start the service again.`;
+    void ended.then(() => stopWith(1, reason));
     await printBanner(service, output);
   } catch (error) {
     await fail(error);
   }
 }
 
-/** Resolves when a message of a worker was sent, or the primary process has ended. */
-function tellPrimary(message: WorkerMessage): Promise<void> {
-  return new Promise((resolve) => void process.send?.(message, undefined, undefined, () => resolve()));
+/** Sends a message of a worker. If the primary process has ended, this one ends, too. */
+function tellPrimary(message: WorkerMessage): void {
+  process.send?.(message, undefined, undefined, () => undefined);
 }
 
 /** Builds the service and listens. @throws Error that `userMessage` explains; everything is closed first */
-export async function startService(
-  settings: Config,
-  store: Store,
-  output: LogStream,
-): Promise<StartedService> {
+export async function startService(settings: Config, store: Store, output: LogStream) {
   if (settings.workers > 1 && !settings.redisUrl)
     throw new UserError(
       'WORKERS above 1 needs REDIS_URL, which makes the limits exact over all of them: set it, or WORKERS=1.',
@@ -74,21 +65,20 @@ export async function startService(
   const built = await buildService(settings, store, output, undefined, workers);
   const { app, config, database } = built;
   const { log } = app.getHttpAdapter().getInstance();
+  /** Responds to the requests in flight, then closes the application and the database. */
   const stop = async (): Promise<void> => {
     log.info('Stopping…');
     await workers?.stop();
     await stopGracefully(app);
     // Nest has only logged that the server did not stop.
-    await database.close();
+    await database.stop();
     log.info('Stopped.');
   };
-  const reason = `The embedded PostgreSQL has stopped unexpectedly. Read ${database.directory}/postgres.log and start the service again.`;
-  const failed = database.ended.then(() => reason);
   try {
     // Opens METRICS_PORT, in this process also for workers.
     await app.getHttpAdapter().getInstance().ready();
-    const url = await (workers ? workers.start(database.url) : listen(app, config));
-    return { ...built, stop, failed, url };
+    const url = await (workers ? workers.start(database.url()) : listen(app, config));
+    return { ...built, stop, url };
   } catch (error) {
     await app.close();
     throw error;
@@ -111,11 +101,7 @@ async function serveRequests(
   fail: (error: unknown) => Promise<void>,
 ): Promise<void> {
   const [databaseUrl]: string[] = await once(process, 'message');
-  const config = {
-    ...readConfig(undefined, store.settings),
-    databaseUrl: String(databaseUrl),
-    isWorker: true,
-  };
+  const config = { ...readConfig(undefined, store.settings), databaseUrl: String(databaseUrl) };
   const app = await createApp(config, createLogger(config, output), store);
   const { server } = app
     .getHttpAdapter()
@@ -124,19 +110,19 @@ async function serveRequests(
     .addHook('preClose', async () => {
       if (!server.listening) return;
       const closed = once(server, 'close');
-      await tellPrimary({ isClosing: true });
+      tellPrimary({ isClosing: true });
       await closed;
     });
-  prepareStop({ failed: new Promise(() => undefined), stop: () => stopGracefully(app) }, output, fail);
-  await tellPrimary({ url: await listen(app, config) });
+  prepareStop(() => stopGracefully(app), output, fail);
+  tellPrimary({ url: await listen(app, config) });
 }
 
-/** Stops the service once: with status 0 on a signal, with status 1 when it cannot continue. */
+/** Lets a signal stop the service. @returns a function that stops it once, with a status and the reason of a failure */
 function prepareStop(
-  { failed, stop }: Pick<StartedService, 'failed' | 'stop'>,
+  stop: () => Promise<void>,
   output: StandardOutput,
   fail: (error: unknown) => Promise<void>,
-): void {
+) {
   let isStopping = false;
   const stopWith = async (status: number, reason?: string): Promise<void> => {
     if (isStopping) return;
@@ -147,5 +133,5 @@ function prepareStop(
     process.exit(status);
   };
   onStopSignal(() => void stopWith(0).catch(fail));
-  failed.then((reason) => stopWith(1, reason)).catch(fail);
+  return (status: number, reason: string) => stopWith(status, reason).catch(fail);
 }

@@ -8,10 +8,9 @@ import { SECOND_MS } from '../time/time';
 import type { LogStream } from '../http/logger';
 import { type MetricList, METRICS } from '../http/metrics';
 
-/** A worker says that it listens, why its start has failed, or that the primary process may close the port. */
+/** A worker says that it listens, or that the primary process may close the port. */
 export interface WorkerMessage {
   readonly url?: string;
-  readonly failed?: string;
   readonly isClosing?: true;
   /** The response to `METRICS`. */
   readonly metrics?: MetricList;
@@ -57,11 +56,9 @@ export class Workers {
     cluster.setupPrimary({ stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
     const url = await new Promise<string>((resolve, reject) => {
       this.fork(databaseUrl)
-        .on('message', ({ url: own, failed }: WorkerMessage) => {
-          if (own !== undefined) resolve(own);
-          if (failed !== undefined) reject(new UserError(failed));
-        })
-        .on('exit', () => reject(new UserError('A worker ended during its start. Start the service again.')));
+        .on('message', ({ url: own }: WorkerMessage) => own !== undefined && resolve(own))
+        // It has written the reason.
+        .on('exit', () => reject(new UserError('The first worker ended during its start.')));
     });
     this.isRunning = true;
     for (let at = 1; at < this.count; at += 1) this.fork(databaseUrl);
@@ -104,10 +101,8 @@ export class Workers {
     this.copyLines(worker);
     return worker
       .on('error', () => undefined)
-      .on('message', ({ url, failed, isClosing }: WorkerMessage) => {
+      .on('message', ({ url, isClosing }: WorkerMessage) => {
         if (url !== undefined) this.ready.add(worker);
-        // The reason of the first one is in the error of `start`.
-        if (failed !== undefined && this.isRunning) process.stderr.write(`${failed}\n`);
         // The last one closes the port of this process, too.
         if (isClosing) worker.disconnect();
       })

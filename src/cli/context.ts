@@ -32,11 +32,11 @@ export class CommandContext {
       process.stderr.write('Creating the database…\n');
     });
     try {
-      const { url: databaseUrl, directory } = database;
+      const { directory } = database;
       const pool = { databasePoolSize: 2, databasePoolWaitMs: START_WAIT_MS };
-      return await work({ ...config, ...pool, migrations, databaseUrl, directory });
+      return await work({ ...config, ...pool, migrations, databaseUrl: database.url(), directory });
     } finally {
-      await database.close();
+      await database.stop();
     }
   }
 

@@ -7,7 +7,7 @@ import {
 import { Pool } from 'pg';
 import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
-import type { Config } from '../config/config';
+import { type Config, isWorker } from '../config/config';
 import { commonErrors } from '../api/errors/common.errors';
 import { listenError } from '../config/user-error';
 import { sendError } from './error.filter';
@@ -122,10 +122,9 @@ export function serveMetrics(
   fastify: FastifyInstance,
   metrics: Metrics,
   ofExtensions: Registry,
-  config: Pick<Config, 'metricsHost' | 'metricsPort'> & { readonly isWorker?: boolean },
+  { metricsHost: host, metricsPort: port = 0 }: Pick<Config, 'metricsHost' | 'metricsPort'>,
   workers?: { readonly metrics: (own: MetricList) => Promise<Registry> },
 ): void {
-  const { metricsHost: host, metricsPort: port = 0, isWorker } = config;
   const registries = [metrics.registry, ofExtensions];
   fastify.addHook('onResponse', (request, reply, done) => {
     metrics.record(request, reply);
@@ -133,7 +132,7 @@ export function serveMetrics(
   });
   const read = async () =>
     (await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()))).flat();
-  if (isWorker) {
+  if (isWorker()) {
     const respond = async (): Promise<void> => {
       process.send?.({ metrics: await read() });
     };
