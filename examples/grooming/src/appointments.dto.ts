@@ -41,5 +41,5 @@ export class GroomingAppointmentUpdate extends PartialType(
 
 export class ListAppointmentsQuery extends IntersectionType(
   SortedPageQuery,
-  PartialType(PickType(GroomingAppointment, ['petId', 'status']), { skipNullProperties: false }),
+  PartialType(PickType(GroomingAppointment, ['petId', 'status'])),
 ) {}
