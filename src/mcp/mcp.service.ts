@@ -5,7 +5,7 @@ import type { CallToolResult, Server } from '@modelcontextprotocol/server';
 import type { FastifyRequest } from 'fastify';
 import type { InjectOptions, Response as Injected } from 'light-my-request';
 import { ApiError } from '../api/errors/api-error';
-import { COUNTED } from '../api/routes/request-context';
+import { COUNTED } from '../rate-limit';
 import { apiCallOf, type Arguments, failure, toolResult } from './tools/api-call';
 import { type ApiDocument, type Tool, toolsOf } from './tools/tool';
 

@@ -4,16 +4,64 @@ import { normalizeIp, type ThrottlerStorage } from '@nestjs/throttler';
 import type { FastifyRequest } from 'fastify';
 import { clientAddress } from '../api/routes/client-address';
 import { Clock } from '../time/clock';
-import type {
-  RateLimitDecision,
-  Standing,
-  Usage,
-  Windows,
-  WindowsAtTime,
-} from '../api/routes/request-context';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../time/time';
 
-export type { RateLimitDecision as Decision, Standing, Usage, WindowsAtTime };
+/** A window as the headers show it. */
+export interface Usage {
+  readonly limit: number;
+  /** Requests left, after this one. */
+  readonly remaining: number;
+  /** The end in milliseconds since the epoch. A window that has not begun ends as if it began now. */
+  readonly resetAt: number;
+}
+
+export interface Windows {
+  readonly minute: Usage;
+  /** Undefined if the owner has no daily limit. */
+  readonly day: Usage | undefined;
+}
+
+/** The windows of an account or an address, as they stand at one time. */
+export interface WindowsAtTime {
+  readonly windows: Windows;
+  /** The time, in milliseconds since the epoch. */
+  readonly now: number;
+  /** The end of the ban in milliseconds since the epoch; undefined if the key is not banned. */
+  readonly bannedUntil?: number;
+}
+
+export interface Decision extends WindowsAtTime {
+  readonly verdict: 'admitted' | 'limited' | 'banned';
+  /** True if this request began a ban of its key. */
+  readonly beganBan?: true;
+}
+
+/** The windows of an account and the strikes of a key. */
+export interface Standing extends WindowsAtTime {
+  /** The strikes that this instance gave the key and that still count. A ban resets them. */
+  readonly strikes: number;
+}
+
+/** Marks a request of this process to itself, a part of a request that was counted. */
+export const COUNTED = Symbol('counted');
+
+/** @internal */
+declare module 'node:http' {
+  interface IncomingMessage {
+    [COUNTED]?: true;
+  }
+}
+
+/** @internal */
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Undefined if the request is not counted. */
+    rateLimit?: Decision;
+
+    /** Set on a route that counts no requests. */
+    standing?: Standing;
+  }
+}
 
 /** The limits of an owner: an account has both of its plan, an address and a route have only the first one. */
 export interface OwnerLimits {
@@ -82,7 +130,7 @@ export class RateLimitStore implements ThrottlerStorage {
    *
    * @param owner such as `account:7` or `ip:192.0.2.1`
    */
-  take(owner: string, limits: OwnerLimits): RateLimitDecision | Promise<RateLimitDecision> {
+  take(owner: string, limits: OwnerLimits): Decision | Promise<Decision> {
     const now = this.now();
     const known = countersAt(now, this.known(owner), limits);
     const decision = this.merge(owner, limits, { isAdmitted: true, now, ...known }, true);
@@ -144,7 +192,7 @@ export class RateLimitStore implements ThrottlerStorage {
    *
    * @param isCounted false if Redis counted nothing
    */
-  protected merge(owner: string, limits: OwnerLimits, report: Report, isCounted: boolean): RateLimitDecision {
+  protected merge(owner: string, limits: OwnerLimits, report: Report, isCounted: boolean): Decision {
     const { now } = report;
     const known = countersAt(now, this.known(owner), limits);
     const isAdmitted = report.isAdmitted && hasRoom(known, limits);

@@ -3,16 +3,18 @@ import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify
 import { CONFIG, type Config } from '../config/config';
 import type { ApiError } from '../api/errors/api-error';
 import { commonErrors } from '../api/errors/common.errors';
-import { COUNTED, type Principal, type Windows } from '../api/routes/request-context';
+import type { Principal } from '../api/routes/request-context';
 import { SECOND_MS } from '../time/time';
 import { Bans } from './bans';
 import {
+  COUNTED,
   type Decision,
   ownerOfAddress,
   ownerOfRequest,
   type OwnerLimits,
   RateLimitStore,
   type Usage,
+  type Windows,
   type WindowsAtTime,
 } from './rate-limit.store';
 import { RouteLimitGuard } from './route-limit.guard';
