@@ -2,12 +2,14 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findOperation } from '../api/operation/operation.decorator';
 import { ApiError } from '../api/errors/api-error';
-import { asSentence, MAX_MISTAKES, validationFailed } from '../api/errors/common.errors';
+import { validationFailed } from '../api/errors/common.errors';
 import { isObject, valueAt } from '../api/fields/json';
 import { ApiValidationPipe, validatedFields } from '../api/fields/validation.pipe';
 
 /** Longer names are cut. */
 const MAX_NAME_LENGTH = 100;
+/** Most unknown names that a message has. */
+const MAX_UNKNOWN = 100;
 
 /** Rejects what the document does not have, for `Prefer: handling=strict`; always a known parameter with brackets. */
 export class StrictHandling {
@@ -33,10 +35,10 @@ export class StrictHandling {
     const unknown = Object.keys(Object(query)).filter(
       (name) => !known.includes(name) && (isStrict || known.includes(withoutBrackets(name))),
     );
-    const mistakes = unknown.slice(0, MAX_MISTAKES).map((name) => mistakeOf('query parameter', name, known));
+    const mistakes = unknown.slice(0, MAX_UNKNOWN).map((name) => mistakeOf('query parameter', name, known));
     // Each takes some time, and a body may have thousands.
     for (const each of isStrict ? this.unknown(schema, body) : [])
-      if (mistakes.push(each) >= MAX_MISTAKES) break;
+      if (mistakes.push(each) >= MAX_UNKNOWN) break;
     if (mistakes.length === 0) return;
     // The message also has the mistakes that the validation of the query and the body finds.
     for (const metatype of types) {
@@ -48,7 +50,7 @@ export class StrictHandling {
         if (error instanceof ApiError) mistakes.push(...error.mistakes);
       });
     }
-    throw validationFailed(mistakes, mistakes.map(asSentence).join(' '));
+    throw validationFailed(mistakes);
   }
 
   /** @param path names of members and indexes of items, from the body to the value */
@@ -80,9 +82,9 @@ function withoutBrackets(name: string): string {
 function mistakeOf(what: string, name: string, known: readonly string[], path: readonly string[] = []) {
   const own = variants(name);
   const near = known.find((other) => variants(other).some((each) => own.includes(each)));
-  const list = known.length > 0 ? `: known are ${known.join(', ')}` : '';
-  const hint = near === undefined ? list : `; did you mean ${near}?`;
-  return `There is no ${what} ${[...path, visible(name)].join('.')}${hint}`;
+  const list = known.length > 0 ? ` (known are ${known.join(', ')})` : '';
+  const hint = near === undefined ? list : ` (did you mean ${near}?)`;
+  return `${what} ${[...path, visible(name)].join('.')} is unknown${hint}`;
 }
 
 /** The document promises a visible name. */

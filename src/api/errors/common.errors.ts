@@ -5,17 +5,12 @@ import { ApiError, defineErrors, type DefinedError, isClientError } from './api-
 /** The challenge of RFC 6750, section 3. */
 export const BEARER_CHALLENGE = 'Bearer realm="animal-store"';
 
-/** Returns the challenge for a key that is not valid. */
-function invalidToken(message: string): string {
-  return `${BEARER_CHALLENGE}, error="invalid_token", error_description="${message}"`;
-}
-
 const EVERY = 'every operation';
 const ANY_REQUEST = 'any request';
 
 function invalidKey(when: string, message: string) {
-  const header = 'WWW-Authenticate' as const;
-  return { status: 401, when, message, on: EVERY, header, headerValue: invalidToken(message) } as const;
+  const headerValue = `${BEARER_CHALLENGE}, error="invalid_token", error_description="${message}"`;
+  return { status: 401, when, message, on: EVERY, header: 'WWW-Authenticate', headerValue } as const;
 }
 
 /** The codes that operations of every module can return. Codes of one status are in the order of the document. */
@@ -173,18 +168,9 @@ export const commonCodes: readonly DefinedError[] = Object.values(commonErrors);
 /** The codes of the response `default`, which every operation has in the document. */
 export const defaultCodes = commonCodes.filter(({ on }) => on === ANY_REQUEST);
 
-/** Most mistakes that a message names. */
-export const MAX_MISTAKES = 100;
-
-/** Adds the full stop that a mistake lacks; a question has its mark. */
-export function asSentence(mistake: string): string {
-  return /[.?]$/.test(mistake) ? mistake : `${mistake}.`;
-}
-
-/** @param all sentences without their full stop; each names its field */
-export function validationFailed(all: readonly string[], message?: string): ApiError {
-  const mistakes = all.slice(0, MAX_MISTAKES);
-  return commonErrors.validation_failed({ message: asSentence(message ?? mistakes.join('; ')), mistakes });
+/** @param mistakes sentences without their full stop; each names its field */
+export function validationFailed(mistakes: readonly string[]): ApiError {
+  return commonErrors.validation_failed({ message: `${mistakes.join('; ')}.`, mistakes });
 }
 
 /** @param allow the methods of the URL, in the form of the `Allow` header (RFC 9110, 10.2.1) */
