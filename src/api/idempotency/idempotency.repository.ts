@@ -18,7 +18,7 @@ export interface StoredResponse {
 }
 
 /** The end of the transaction releases the lock, even after a crash or behind a transaction pooler. */
-const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock($1) AS "isGranted"';
+const TRY_LOCK = 'SELECT pg_try_advisory_xact_lock($1) AS "isLocked"';
 
 const FIND = `
   SELECT body_hash AS "bodyHash", status, location, answer AS body FROM idempotency_keys WHERE id = $1`;
@@ -45,20 +45,17 @@ export class IdempotencyRepository extends PeriodicWork {
   }
 
   /**
-   * Locks a key until the transaction ends. The lock's number is the first 8 bytes of the id: two keys collide with
-   * negligible probability, and the later request then gets 409 and retries.
+   * Locks a key until the transaction ends, and finds the response to it, of any age: a clock that jumps ahead must not
+   * repeat the work. The lock's number is the first 8 bytes of the id: two keys collide with negligible probability, and
+   * the later request then gets 409 and retries.
    *
-   * @returns false if another transaction holds the lock
+   * @returns no response and `isLocked: false` if the first request is still running
    */
-  async tryLock(id: Buffer, transaction: EntityManager): Promise<boolean> {
-    const [row] = await this.sql.rows<{ isGranted: boolean }>(TRY_LOCK, [id.readBigInt64BE()], transaction);
-    return row?.isGranted ?? false;
-  }
-
-  /** Finds the response to a key, of any age: a clock that jumps ahead must not repeat the work. */
-  async find(id: Buffer, transaction: EntityManager): Promise<StoredResponse | undefined> {
-    const [row] = await this.sql.rows<StoredResponse>(FIND, [id], transaction);
-    return row;
+  async lock(id: Buffer, transaction: EntityManager) {
+    const [row] = await this.sql.rows<{ isLocked: boolean }>(TRY_LOCK, [id.readBigInt64BE()], transaction);
+    // It begins after the lock is granted, so it sees the commit of the lock's previous holder.
+    const [first] = await this.sql.rows<StoredResponse>(FIND, [id], transaction);
+    return { first, isLocked: row?.isLocked === true };
   }
 
   async store(id: Buffer, response: StoredResponse, transaction: EntityManager): Promise<void> {

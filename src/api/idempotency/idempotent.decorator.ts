@@ -73,11 +73,9 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
     const id = idOf(reply.request, key);
     const bodyHash = hash('sha256', rawBody, 'buffer');
     const { status, location, body, isReplay } = await this.sql.transaction(async (transaction) => {
-      // FIND begins after the lock is granted, so it sees the commit of the lock's previous holder.
-      const isGranted = await this.keys.tryLock(id, transaction);
-      const first = await this.keys.find(id, transaction);
-      // A repetition of a finished request may also hold the lock: it only reads.
-      if (!first && !isGranted) throw commonErrors.idempotency_key_in_use();
+      const { first, isLocked } = await this.keys.lock(id, transaction);
+      // Another repetition of a finished request may hold the lock: both only read.
+      if (!first && !isLocked) throw commonErrors.idempotency_key_in_use();
       if (first && !first.bodyHash.equals(bodyHash)) throw commonErrors.idempotency_key_reused();
       if (first && secretOf !== undefined) throw secretAlreadyShown(first);
       if (first) return { ...first, isReplay: true };
