@@ -3,7 +3,7 @@ import { type Server, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
 import { type ApiError, JSON_TYPE } from '../api/errors/api-error';
-import { methodNotAllowed, commonErrors } from '../api/errors/common.errors';
+import { commonErrors } from '../api/errors/common.errors';
 import { closeInStages, type Connection, type Connections } from './connections';
 import type { Metrics } from './metrics';
 import { REQUEST } from './request-log';
@@ -58,7 +58,8 @@ export class ProtocolErrors {
 
   /** @param cause a code of Node's HTTP parser or of its timers, or CONNECT */
   private errorOf(cause: string): ApiError {
-    if (cause === 'CONNECT') return methodNotAllowed(this.methods.served().join(', '));
+    if (cause === 'CONNECT')
+      return commonErrors.method_not_allowed({ headers: { Allow: this.methods.served().join(', ') } });
     if (cause === 'ERR_HTTP_REQUEST_TIMEOUT') return commonErrors.request_timeout();
     if (cause === 'HPE_HEADER_OVERFLOW') return commonErrors.headers_too_large();
     return commonErrors.malformed_request();

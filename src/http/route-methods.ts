@@ -5,7 +5,7 @@ import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyRequest, RouteOptions } from 'fastify';
 import createRouter from 'find-my-way';
 import type { ApiError } from '../api/errors/api-error';
-import { methodNotAllowed, commonErrors } from '../api/errors/common.errors';
+import { commonErrors } from '../api/errors/common.errors';
 import { ANY_KEY, RequireScope, routeFacts, SCOPES } from '../api/routes/route-facts';
 import { decodedPath, TARGET_LIMIT_BYTES } from './request-target';
 
@@ -36,7 +36,8 @@ export class RouteMethods {
       return commonErrors.malformed_request({ message: 'The path is not percent-encoded UTF-8.' });
     }
     const allowed = this.served().filter((method) => this.routers.get(method)?.find('GET', url));
-    if (allowed.length > 0) return methodNotAllowed(allowed.join(', '));
+    if (allowed.length > 0)
+      return commonErrors.method_not_allowed({ headers: { Allow: allowed.join(', ') } });
     return commonErrors.route_not_found(OAUTH.test(path) ? { message: NO_OAUTH } : {});
   }
 

@@ -70,6 +70,7 @@ export const commonErrors = defineErrors({
   method_not_allowed: {
     status: 405,
     when: 'the address does not support this method; `Allow` lists the supported methods',
+    message: 'This address does not support this method: use one of those in Allow.',
   },
   request_timeout: {
     status: 408,
@@ -171,14 +172,6 @@ export const defaultCodes = commonCodes.filter(({ on }) => on === ANY_REQUEST);
 /** @param mistakes sentences without their full stop; each names its field */
 export function validationFailed(mistakes: readonly string[]): ApiError {
   return commonErrors.validation_failed({ message: `${mistakes.join('; ')}.`, mistakes });
-}
-
-/** @param allow the methods of the URL, in the form of the `Allow` header (RFC 9110, 10.2.1) */
-export function methodNotAllowed(allow: string): ApiError {
-  return commonErrors.method_not_allowed({
-    message: `This address supports only ${allow}.`,
-    headers: { Allow: allow },
-  });
 }
 
 /**
