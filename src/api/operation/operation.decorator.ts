@@ -37,8 +37,6 @@ interface OperationFacts {
     | readonly [status: 204, body: undefined, description: string];
   /** The error codes of this operation only: every operation, every body and `@PathId()` add theirs. */
   readonly rejects?: readonly DefinedError[];
-  /** @deprecated `@Idempotent()` declares it. */
-  readonly idempotent?: true;
   /** False for a body that soon changes or is not a resource: it has no `ETag`, and clients must not store it. */
   readonly hasEntityTag?: false;
   /**
