@@ -44,11 +44,7 @@ interface ValueFacts {
   readonly classOf?: () => Type<object>;
 }
 
-interface Field extends ValueFacts {
-  readonly facts: FieldFacts;
-}
-
-type Fields = ReadonlyMap<string, Field>;
+type Fields = ReadonlyMap<string, ValueFacts & { readonly facts: FieldFacts }>;
 
 /** The facts about all values of a DTO class. No subclass inherits them. */
 interface ClassFacts {
