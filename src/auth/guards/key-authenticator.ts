@@ -63,23 +63,13 @@ export class KeyAuthenticator extends Authenticator {
   }
 
   private judge(lookup: KeyLookup | undefined): Identity {
-    const key = lookup?.key;
-    if (!key) return { rejection: invalidApiKey() };
-    const rejection = this.rejectionOf(key);
-    return rejection ? { rejection, known: key.principal } : { principal: key.principal };
-  }
-
-  private rejectionOf(key: KnownKey): ApiError | undefined {
-    if (key.isRevoked) return revokedApiKey();
-    // Compared on every request, because a cached key may have expired since it was read.
-    const endsWithKey = key.secretValidUntil?.getTime() === key.expiresAt?.getTime();
-    if (this.isPast(key.secretValidUntil) && !endsWithKey) return revokedApiKey();
-    return this.isPast(key.expiresAt) ? expiredApiKey() : undefined;
-  }
-
-  private isPast(time: Date | null): boolean {
-    // An unreadable time counts as past.
-    return time !== null && !(time.getTime() > this.clock.now());
+    if (!lookup?.key) return { rejection: invalidApiKey() };
+    const { principal, isRevoked, isReplaced } = lookup.key;
+    // Compared on every request, because a cached key may have expired since it was read. An unreadable time has passed.
+    const isValid = !principal.expiresAt || principal.expiresAt.getTime() > this.clock.now();
+    if (!isRevoked && isValid) return { principal };
+    const rejection = isRevoked || isReplaced ? revokedApiKey() : expiredApiKey();
+    return { rejection, known: principal };
   }
 }
 

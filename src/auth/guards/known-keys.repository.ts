@@ -7,30 +7,24 @@ import type { Principal } from '../../api/routes/request-context';
 /** A key, as a request needs it. */
 export interface KnownKey {
   readonly principal: Principal;
-  readonly expiresAt: Date | null;
   readonly isRevoked: boolean;
-  /** End of the grace period of a rotated secret; null for the newest secret. */
-  readonly secretValidUntil: Date | null;
+  /** True for a secret whose grace period ends before the key expires. */
+  readonly isReplaced: boolean;
 }
 
 /** A secret, its key and the account. */
 interface Row
-  extends
-    PlanChoice,
-    Omit<Principal, 'limits' | 'plan' | 'expiresAt' | 'addresses'>,
-    Omit<KnownKey, 'principal'> {
+  extends PlanChoice, Omit<Principal, 'limits' | 'plan' | 'addresses'>, Omit<KnownKey, 'principal'> {
   readonly hash: string;
   /** Addresses and CIDR blocks. */
   readonly addresses: readonly string[];
-  /** When the secret stops working; null for never. */
-  readonly validUntil: Date | null;
 }
 
 const FIND = `
   SELECT encode(s.secret_hash, 'hex') AS hash, k.id AS "keyId", k.account_id AS "accountId", a.name AS "accountName", a.plan,
          a.per_minute AS "perMinute", a.per_day AS "perDay",
-         k.label, k.created_at AS "createdAt", k.scopes, k.addresses, k.expires_at AS "expiresAt", k.revoked_at IS NOT NULL AS "isRevoked",
-         s.valid_until AS "secretValidUntil", least(s.valid_until, k.expires_at) AS "validUntil"
+         k.label, k.created_at AS "createdAt", k.scopes, k.addresses, k.revoked_at IS NOT NULL AS "isRevoked",
+         least(s.valid_until, k.expires_at) AS "expiresAt", s.valid_until < coalesce(k.expires_at, 'infinity') IS TRUE AS "isReplaced"
   FROM (
     SELECT secret_hash, id AS key_id, NULL::timestamptz AS valid_until FROM api_keys
     WHERE secret_hash = ANY ($1::bytea[])
@@ -58,14 +52,13 @@ export class KnownKeysRepository {
 }
 
 function knownKeyOf(row: Row): KnownKey {
-  const { hash: _, perMinute, perDay, expiresAt, isRevoked, secretValidUntil, validUntil, ...key } = row;
+  const { hash: _, perMinute, perDay, isRevoked, isReplaced, ...key } = row;
   const limits = limitsOf({ plan: key.plan, perMinute, perDay });
-  const principal = { ...key, limits, expiresAt: validUntil, addresses: blockListOf(key.addresses) };
-  return { principal, expiresAt, isRevoked, secretValidUntil };
+  return { principal: { ...key, limits, addresses: blockListOf(key.addresses) }, isRevoked, isReplaced };
 }
 
 /** Returns undefined for an empty list, which allows every address. */
-export function blockListOf(addresses: readonly string[]): BlockList | undefined {
+function blockListOf(addresses: readonly string[]): BlockList | undefined {
   if (addresses.length === 0) return undefined;
   const list = new BlockList();
   for (const each of addresses) {
