@@ -14,6 +14,11 @@ const NAME_SCHEMA = {
   pattern: '^([^*.]|[^.].|.[^.]|...)',
 } as const;
 export const ACCOUNT = { max: 100, description: 'Name of the account.', example: 'acme' } as const;
+export const KEY_ID = {
+  max: 255,
+  description: 'Identifier of the key.',
+  example: '5a4b1f1e-6c8e-4d6e-9f0a-1b2c3d4e5f60',
+} as const;
 const LIMIT = { min: 1, max: MAX_REQUESTS, nullable: true } as const;
 
 /** Injects the name of the account in the path. */

@@ -4,24 +4,12 @@ import { EntityManager, type FindOneOptions, In } from 'typeorm';
 import { pages } from '../../api/lists/lists';
 import { AccountEntity } from './account.entity';
 import { accountErrors } from './accounts.errors';
+import type { AuditEntry } from './audit.dto';
 import type { PlanChoice } from './plans';
 
 /** The query of the account name of a row; null while the account is disabled. */
 export const nameOfEnabled = (row: string) =>
   `SELECT name FROM accounts WHERE id = ${row}.account_id AND disabled_at IS NULL`;
-
-export interface ListedAuditEntry {
-  readonly id: bigint;
-  readonly at: Date;
-  readonly command: string;
-  readonly account: string | null;
-  readonly keyId: string | null;
-  readonly details: string;
-  /** The user of the system that ran the command; null for a change over HTTP. */
-  readonly osUser: string | null;
-  /** The id of the key that made the change over HTTP; null for a command. */
-  readonly madeByKey: string | null;
-}
 
 /** All accounts, in the order of their creation. */
 export const accountPages = pages<AccountEntity>({
@@ -30,7 +18,7 @@ export const accountPages = pages<AccountEntity>({
     'id, name, plan, per_minute AS "perMinute", per_day AS "perDay", created_at AS "createdAt", disabled_at AS "disabledAt"',
 });
 
-export const auditPages = pages<ListedAuditEntry>(
+export const auditPages = pages<AuditEntry>(
   {
     table: 'audit_entries',
     columns:
@@ -48,11 +36,6 @@ export class AccountsRepository {
     const account = await this.find(name, manager, options);
     if (account) return account;
     throw accountErrors.account_not_found();
-  }
-
-  /** Reads an account and locks its row until the transaction ends; references to it do not wait. @throws ApiError if no account has this name */
-  lockAccount(name: string, manager: EntityManager): Promise<AccountEntity> {
-    return this.require(name, manager, { lock: { mode: 'for_no_key_update' } });
   }
 
   /** Finds an account by its name as an earlier version has kept it, else in NFC. */

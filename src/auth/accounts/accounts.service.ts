@@ -4,7 +4,8 @@ import { isInForce, type Precondition } from '../../api/entity-tags/entity-tag';
 import { validationFailed } from '../../api/errors/common.errors';
 import { AccountEntity } from './account.entity';
 import type { AccountChange, NewAccount } from './accounts.dto';
-import { accountPages, AccountsRepository, auditPages, type ListedAuditEntry } from './accounts.repository';
+import { accountPages, AccountsRepository, auditPages } from './accounts.repository';
+import type { AuditEntry } from './audit.dto';
 import { ACCOUNT_NAME_RULE, isAccountName } from './short-text';
 import { FREE, isPlanChoice, limitsOf, type PlanChoice } from './plans';
 import { recordAudit } from '../../database/audit';
@@ -48,7 +49,7 @@ export class AccountsService {
   }
 
   /** Lists a page of administrative changes. @throws ApiError `invalid_cursor` */
-  listAudit(query: PageQuery): Promise<Page<ListedAuditEntry>> {
+  listAudit(query: PageQuery): Promise<Page<AuditEntry>> {
     return auditPages.list(this.sql, query);
   }
 
@@ -101,7 +102,9 @@ export class AccountsService {
     precondition?: Precondition<AccountEntity>,
   ): Promise<AccountEntity> {
     return this.sql.transaction(async (manager) => {
-      const account = await this.repository.lockAccount(name, manager);
+      // References to the locked row do not wait.
+      const lock = { mode: 'for_no_key_update' } as const;
+      const account = await this.repository.require(name, manager, { lock });
       const isPlanKept = isInForce(given, account);
       const isDisabled = account.disabledAt !== null;
       const isKept = disabled === undefined || disabled === isDisabled;

@@ -1,13 +1,7 @@
 import { ApiSchema } from '@nestjs/swagger';
 import { Int64, Text, Timestamp } from '../../api/fields/fields';
 import { SortedPageQuery } from '../../api/lists/page';
-import { ACCOUNT } from './accounts.dto';
-
-const KEY = {
-  max: 255,
-  description: 'Identifier of the key.',
-  example: '5a4b1f1e-6c8e-4d6e-9f0a-1b2c3d4e5f60',
-} as const;
+import { ACCOUNT, KEY_ID } from './accounts.dto';
 
 @ApiSchema({ description: 'A change of an account, key, webhook or the database, and where it came from.' })
 export class AuditEntry {
@@ -23,7 +17,7 @@ export class AuditEntry {
   @Text({ ...ACCOUNT, nullable: true })
   readonly account!: string | null;
 
-  @Text({ ...KEY, nullable: true })
+  @Text({ ...KEY_ID, nullable: true })
   readonly keyId!: string | null;
 
   @Text({ min: 0, max: 300_000, description: 'The new values. Never a secret.', example: '' })
@@ -32,7 +26,7 @@ export class AuditEntry {
   @Text({ max: 255, nullable: true, description: 'The user of a command; null for a change over HTTP.' })
   readonly osUser!: string | null;
 
-  @Text({ ...KEY, nullable: true, description: 'Identifier of the key that made a change over HTTP.' })
+  @Text({ ...KEY_ID, nullable: true, description: 'Identifier of the key that made a change over HTTP.' })
   readonly madeByKey!: string | null;
 }
 

@@ -1,5 +1,3 @@
-const number = new Intl.NumberFormat('en');
-
 /** Requests that an account may make. A request must fit in both windows. */
 export interface Limits {
   readonly perMinute: number;
@@ -45,7 +43,7 @@ export function limitsOf({ plan, perMinute, perDay }: PlanChoice): Limits {
 export function planTable(): string {
   const rows = Object.entries(PLANS).map(([plan, limits]) => {
     const both = limits === 'custom' ? [limits, limits] : [limits.perMinute, limits.perDay];
-    const cells = both.map((each) => (typeof each === 'number' ? number.format(each) : each));
+    const cells = both.map((each) => each.toLocaleString('en'));
     return `| ${plan.charAt(0).toUpperCase()}${plan.slice(1)} | ${cells.join(' | ')} |`;
   });
   const head = ['| plan | requests per minute | requests per day (UTC) |', '| --- | --- | --- |'];

@@ -10,7 +10,6 @@ import { type AuditEntry, recordAudit } from '../../database/audit';
 import { Sql } from '../../database/sql';
 import { Clock } from '../../time/clock';
 import { DAY_MS } from '../../time/time';
-import type { AccountEntity } from '../accounts/account.entity';
 import { accountErrors } from '../accounts/accounts.errors';
 import { AccountsRepository } from '../accounts/accounts.repository';
 import type { ChangeContext } from '../accounts/accounts.service';
@@ -35,12 +34,9 @@ export interface KeyRequest {
 }
 
 /** New values of a key; those that are undefined stay. If `expiresAt` is null, the key never expires. */
-interface KeyChange {
-  readonly label?: string;
-  readonly scopes?: readonly string[];
-  readonly addresses?: readonly string[];
-  readonly expiresAt?: Date | string | null;
-}
+type KeyChange = Partial<
+  Pick<ApiKeyEntity, 'label' | 'scopes' | 'addresses'> & Pick<KeyRequest, 'expiresAt'>
+>;
 
 export const MAX_ADDRESSES = 20;
 /** The days after which a new key expires, and the hours of grace of a rotation, unless the request names others. */
@@ -94,11 +90,10 @@ export class ApiKeysService {
     const { account } = filter;
     const accountId = account === undefined ? undefined : (await this.accounts.require(account)).id;
     const keys = await this.keys.list(request, filter, accountId, this.now());
-    const rows = keys.map((found) => {
-      const { number: id, plan: _, ...key } = found;
-      return { id, key };
-    });
-    const page = cutPage(request, rows);
+    const page = cutPage(
+      request,
+      keys.map(({ number: id, plan: _, ...key }) => ({ id, key })),
+    );
     return page.with(page.items.map(({ key }) => key));
   }
 
@@ -197,7 +192,10 @@ export class ApiKeysService {
     if (isExisting) await this.accounts.require(request.account, manager);
     const found = await this.accounts.findOrCreate(request.account, choice ?? FREE, manager);
     const { account, isNewAccount } = found;
-    requireSamePlan(account, choice);
+    if (choice && !isInForce(choice, account))
+      throw new UserError(
+        `The account ${account.name} already has the plan ${account.plan}. Omit --plan and its numbers to add a key to it.`,
+      );
     if (account.disabledAt !== null) throw accountErrors.account_disabled();
     const prefix = (await this.keys.keyPrefix(manager)) ?? prefixOf(this.config.deployment);
     const secret = createSecret(prefix);
@@ -231,13 +229,4 @@ function dateOf<Unset extends null | undefined>(time: Date | string | Unset): Da
 /** Describes the addresses of a key for the audit. */
 function detailsOf(addresses: readonly string[]): string {
   return `addresses ${addresses.join(', ') || 'any'}`;
-}
-
-function requireSamePlan(account: AccountEntity, choice: PlanChoice | undefined): void {
-  if (!choice) return;
-  const { plan, perMinute, perDay } = account;
-  if (choice.plan === plan && choice.perMinute === perMinute && choice.perDay === perDay) return;
-  throw new UserError(
-    `The account ${account.name} already has the plan ${plan}. Omit --plan and its numbers to add a key to it.`,
-  );
 }

@@ -10,7 +10,7 @@ import {
 import { PathParam } from '../../api/routes/route-facts';
 import { isCidr } from '../../config/parsers';
 import { HOUR_MS, SECOND_MS } from '../../time/time';
-import { ACCOUNT, ShortText } from '../accounts/accounts.dto';
+import { ACCOUNT, KEY_ID, ShortText } from '../accounts/accounts.dto';
 import { accountErrors } from '../accounts/accounts.errors';
 import { isShortText, SHORT_TEXT_RULE } from '../accounts/short-text';
 import { GRACE_HOURS, isKeyId, KEY_DAYS, MAX_ADDRESSES, MAX_GRACE_MS } from './api-keys.service';
@@ -21,19 +21,14 @@ const EXPIRY = {
   description: `When it expires; null for never. A new key expires by default after ${KEY_DAYS} days.`,
   example: '2099-12-31T23:59:59.000Z',
 } as const;
-const KEY = {
-  max: 255,
-  description: 'Identifier of the key.',
-  example: '5a4b1f1e-6c8e-4d6e-9f0a-1b2c3d4e5f60',
-} as const;
 
 /** Injects the id of the key in the path. */
 export const KeyId = () =>
   PathParam(
     {
       name: 'keyId',
-      description: KEY.description,
-      example: KEY.example,
+      description: KEY_ID.description,
+      example: KEY_ID.example,
       schema: { type: 'string', format: 'uuid', minLength: 36, maxLength: 36 },
     },
     (text) => {
@@ -69,7 +64,7 @@ function Texts({ min, max, pattern, rule, isText, ...facts }: ListFacts): Proper
 
 @ApiSchema({ description: 'A key of an account, without its secret.' })
 export class AccountKey {
-  @Text(KEY)
+  @Text(KEY_ID)
   readonly id!: string;
 
   @Text(ACCOUNT)

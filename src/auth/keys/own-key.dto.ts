@@ -1,5 +1,6 @@
 import { ApiProperty, ApiSchema } from '@nestjs/swagger';
 import { Integer, Nested, Text, Timestamp } from '../../api/fields/fields';
+import { KEY_ID } from '../accounts/accounts.dto';
 
 const COUNT = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
 /** More than a store has. */
@@ -55,11 +56,7 @@ export class ApiKeyStrikes {
 
 @ApiSchema({ description: 'An API key: what it may do, and how much is left.' })
 export class ApiKey {
-  @Text({
-    max: 255,
-    description: 'Identifier of the key. It is not secret.',
-    example: '5a4b1f1e-6c8e-4d6e-9f0a-1b2c3d4e5f60',
-  })
+  @Text({ ...KEY_ID, description: 'Identifier of the key. It is not secret.' })
   readonly id!: string;
 
   @Text({
