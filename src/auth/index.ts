@@ -16,7 +16,6 @@ export { CurrentPrincipal } from './current-principal';
 export { BearerGuard } from './guards/bearer.guard';
 export { bearerToken, KeyAuthenticator } from './guards/key-authenticator';
 export { AccessGuard, RequireScopeFor } from './guards/access.guard';
-export type { KeyFilter } from './keys/api-keys.repository';
 export * from './keys/api-keys.service';
 export { prefixOf } from './keys/secret';
 export type { Principal } from '../api/routes/request-context';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { ApiKeysService, GRACE_HOURS, KEY_DAYS, type KeyFilter } from '../auth';
+import { ApiKeysService, GRACE_HOURS, KEY_DAYS } from '../auth';
 import { DEFAULT_SCOPES } from '../app/store';
 import {
   accountName,
@@ -29,13 +29,21 @@ interface CreateOptions extends PlanOptions {
   readonly label: string;
 }
 
+interface ListOptions {
+  readonly account?: string;
+  readonly expiring?: Date;
+  readonly revoked?: true;
+  readonly banned?: true;
+}
+
 export function addKeysCommands(keys: OutputCommand, context: CommandContext): void {
-  addCreateAndListCommands(keys, context);
+  addCreateCommand(keys, context);
+  addListCommand(keys, context);
   addSetCommands(keys, context);
   addChangeCommands(keys, context);
 }
 
-function addCreateAndListCommands(keys: OutputCommand, context: CommandContext): void {
+function addCreateCommand(keys: OutputCommand, context: CommandContext): void {
   keys
     .command('create')
     .description('create a key, and its account if it is new; prints the secret once')
@@ -65,6 +73,9 @@ function addCreateAndListCommands(keys: OutputCommand, context: CommandContext):
       ];
       return { json: issuedKeyOf(issued), text: lines.join('\n') };
     });
+}
+
+function addListCommand(keys: OutputCommand, context: CommandContext): void {
   keys
     .command('list')
     .description('list all keys, or some of them; never shows secrets')
@@ -72,8 +83,15 @@ function addCreateAndListCommands(keys: OutputCommand, context: CommandContext):
     .option('--expiring <time>', 'only valid keys that expire within this time, such as 30d', within)
     .option('--revoked', 'only revoked keys')
     .option('--banned', 'only keys that are banned now')
-    .prints(async (filter: KeyFilter) => {
-      const listed = await context.readAll(ApiKeysService, (service, query) => service.list(query, filter));
+    .prints(async ({ account: owner, expiring, revoked, banned }: ListOptions) => {
+      const all = await context.readAll(ApiKeysService, (service, query) => service.list(query, owner));
+      const now = new Date();
+      const listed = all.filter(
+        ({ expiresAt, revokedAt, bannedUntil }) =>
+          (!expiring || (!revokedAt && expiresAt && expiresAt > now && expiresAt <= expiring)) &&
+          (!revoked || revokedAt) &&
+          (!banned || bannedUntil),
+      );
       return listOf(listed, ({ id, account, label: purpose, prefix, lastFour, ...facts }) => {
         const lists = { scopes: facts.scopes.join(', '), addresses: facts.addresses.join(', ') };
         return { id, account, label: purpose, key: `${prefix}…${lastFour}`, ...facts, ...lists };

@@ -15,7 +15,7 @@ import { AccountsRepository } from '../accounts/accounts.repository';
 import type { ChangeContext } from '../accounts/accounts.service';
 import { FREE, type PlanChoice } from '../accounts/plans';
 import { ApiKeyEntity } from './api-key.entity';
-import { ApiKeysRepository, type KeyDetails, type KeyFilter } from './api-keys.repository';
+import { ApiKeysRepository, type KeyDetails } from './api-keys.repository';
 import { createSecret, prefixOf, storedFormOf } from './secret';
 
 export interface KeyRequest {
@@ -83,17 +83,17 @@ export class ApiKeysService {
     return key;
   }
 
-  /** Lists a page of keys. @throws ApiError `account_not_found`, `invalid_cursor` */
-  async list(query: PageQuery, filter: KeyFilter = {}): Promise<Page<Omit<KeyDetails, 'number' | 'plan'>>> {
+  /** Lists a page of the keys of an account, or of all. @throws ApiError `account_not_found`, `invalid_cursor` */
+  async list(query: PageQuery, account?: string): Promise<Page<Omit<KeyDetails, 'number' | 'plan'>>> {
     // The cursors of earlier versions have this name.
     const request = pageRequestOf('/numbered/keys', query);
-    const { account } = filter;
     const accountId = account === undefined ? undefined : (await this.accounts.require(account)).id;
-    const keys = await this.keys.list(request, filter, accountId, this.now());
-    const page = cutPage(
-      request,
-      keys.map(({ number: id, plan: _, ...key }) => ({ id, key })),
-    );
+    const keys = await this.keys.list(request, accountId, this.now());
+    const rows = keys.map((found) => {
+      const { number: id, plan: _, ...key } = found;
+      return { id, key };
+    });
+    const page = cutPage(request, rows);
     return page.with(page.items.map(({ key }) => key));
   }
 

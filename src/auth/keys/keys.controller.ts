@@ -27,7 +27,7 @@ export class KeysController {
     returns: [200, [AccountKey], 'A page of keys. `Link` has the next page.'],
   })
   listKeys(@AccountName() account: string, @Query() query: SortedPageQuery) {
-    return this.keys.list(query, { account });
+    return this.keys.list(query, account);
   }
 
   @Post('accounts/:account/keys')
