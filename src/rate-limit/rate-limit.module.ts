@@ -7,8 +7,7 @@ import { Bans } from './bans';
 import { Persistence } from './persistence';
 import { RateLimitRepository } from './rate-limit.repository';
 import { RateLimitStore } from './rate-limit.store';
-import { createRedisClient } from './redis.client';
-import { RedisRateLimitStore } from './redis.store';
+import { createRedisClient, RedisRateLimitStore } from './redis.store';
 import { NO_LIMIT, RouteLimitGuard } from './route-limit.guard';
 import { ThrottleGuard } from './throttle.guard';
 

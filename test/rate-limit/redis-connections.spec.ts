@@ -1,8 +1,7 @@
 import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { Logger } from '@nestjs/common';
-import { createRedisClient } from '../../src/rate-limit/redis.client';
-import { RedisRateLimitStore } from '../../src/rate-limit/redis.store';
+import { createRedisClient, RedisRateLimitStore } from '../../src/rate-limit/redis.store';
 import { TestClock } from '../support/clock';
 import { describeWithRedis, type RedisServer, startRedis } from '../support/redis';
 import { holdTimers, pass } from '../support/timers';
