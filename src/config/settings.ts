@@ -113,11 +113,6 @@ export const settings = {
     optional(baseUrl),
     'Base address of the staging deployment, the second server in the OpenAPI document; empty: none.',
   ),
-  contactUrl: setting(
-    'CONTACT_URL=',
-    optional(urlOf('https', 'http')),
-    'Web page of the operator, the contact in the OpenAPI document; empty: none.',
-  ),
   databaseUrl: secret(
     'DATABASE_URL=',
     optional(databaseUrl),
@@ -232,6 +227,7 @@ export const settings = {
 
 /** Settings of earlier versions by their variable, and what replaces each. */
 export const GONE_SETTINGS: Readonly<Record<string, string>> = {
+  CONTACT_URL: 'remove it',
   EMBEDDED_PG_BIN: 'remove it, or set DATABASE_URL to another PostgreSQL',
   WEBHOOKS_KEY: 'remove it, encrypt the disk instead, and replace encrypted secrets with rotateWebhook',
   WEBHOOKS_KEY_FILE: 'remove it as WEBHOOKS_KEY',

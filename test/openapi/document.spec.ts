@@ -20,7 +20,6 @@ beforeAll(async () => {
     deployment: 'production',
     publicBaseUrl: 'https://api.example.com/v1',
     stagingBaseUrl: 'https://staging.example.com/v1',
-    contactUrl: 'https://example.com/support',
   } as const;
   production = await startApp(settings, { beside: app });
 });
@@ -31,7 +30,7 @@ describe('the OpenAPI document', () => {
     document = (await production.get('/openapi.json', without)).json;
   });
 
-  it('/openapi.json is OpenAPI 3.0 with version 1.0.0, and has production and staging as servers, and the contact of the setting', async () => {
+  it('/openapi.json is OpenAPI 3.0 with version 1.0.0, and has production and staging as servers', async () => {
     const { status, headers } = await production.get('/openapi.json', without);
     expect({ status, type: headers['content-type'] }).toEqual({
       status: 200,
@@ -41,7 +40,6 @@ describe('the OpenAPI document', () => {
     expect(document.info).toMatchObject({
       title: 'Animal Store',
       version: '1.0.0',
-      contact: { url: 'https://example.com/support' },
     });
     expect(document.servers).toEqual([
       { url: 'https://api.example.com/v1', description: 'Production', 'x-internal': false },
