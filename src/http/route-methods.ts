@@ -9,11 +9,6 @@ import { commonErrors } from '../api/errors/common.errors';
 import { ANY_KEY, RequireScope, routeFacts, SCOPES } from '../api/routes/route-facts';
 import { decodedPath, TARGET_LIMIT_BYTES } from './request-target';
 
-/** Where a client of the Model Context Protocol looks for OAuth (RFC 8414, RFC 9728, and its default addresses). */
-const OAUTH = /\/\.well-known\/(?:oauth|openid)-|^(?:\/mcp)?\/(?:register|authorize|token)\/?$/;
-const NO_OAUTH =
-  'This service has API keys and no OAuth: send a valid key in the header Authorization: Bearer <API_KEY>.';
-
 /** Knows the methods of every address, by the router that Fastify uses. */
 @Injectable()
 export class RouteMethods {
@@ -31,14 +26,13 @@ export class RouteMethods {
 
   /** Returns the error of a request without a route: 400, 404, or 405 with `Allow` (RFC 9110, 15.5.6). */
   rejectionOf({ originalUrl, url }: FastifyRequest): ApiError {
-    const path = decodedPath(originalUrl);
-    if (path === undefined) {
+    if (decodedPath(originalUrl) === undefined) {
       return commonErrors.malformed_request({ message: 'The path is not percent-encoded UTF-8.' });
     }
     const allowed = this.served().filter((method) => this.routers.get(method)?.find('GET', url));
     if (allowed.length > 0)
       return commonErrors.method_not_allowed({ headers: { Allow: allowed.join(', ') } });
-    return commonErrors.route_not_found(OAUTH.test(path) ? { message: NO_OAUTH } : {});
+    return commonErrors.route_not_found();
   }
 
   /** Leaves out the route of @fastify/cors for preflights, and those that the start rejects. */

@@ -190,23 +190,4 @@ describe('a program that knows only the address', () => {
       expect([link, (await app.get(link)).status < 400]).toEqual([link, true]);
     }
   });
-
-  const NO_OAUTH =
-    'This service has API keys and no OAuth: send a valid key in the header Authorization: Bearer <API_KEY>.';
-
-  it.each([
-    ['POST', '/register', NO_OAUTH],
-    ['GET', '/.well-known/oauth-protected-resource/mcp', NO_OAUTH],
-    ['OPTIONS', '/.well-known/oauth-authorization-server/store/mcp', NO_OAUTH],
-    ['GET', '/mcp/.well-known/openid-configuration?x=1', NO_OAUTH],
-    ['GET', '/authorize?response_type=code', NO_OAUTH],
-    ['POST', '/mcp/token/', NO_OAUTH],
-    ['GET', '/registers', 'There is nothing at this address.'],
-    ['GET', '/.well-known/security.txt', 'There is nothing at this address.'],
-  ])('is told that OAuth is not used where it looks for it: %s %s', async (method, path, message) => {
-    for (const options of [{ key: undefined }, { body: '{' }]) {
-      const { status, json } = await app.send(method, path, options);
-      expect([status, json]).toEqual([404, { code: 'route_not_found', message, status }]);
-    }
-  });
 });
