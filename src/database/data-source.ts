@@ -2,7 +2,7 @@ import { callbackify } from 'node:util';
 import { Client, type ClientConfig, type CustomTypesConfig, Pool, type QueryResult, types } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
-import { isReadOnly, isUnusable, POOLER_FAULT, unfired, UNSENT_MARK } from './database-errors';
+import { asUnavailable, isReadOnly, isUnusable, POOLER_FAULT, unfired } from './database-errors';
 
 /** `databaseUrl`: also of the embedded server. */
 export type DatabaseConfig = Config & { readonly databaseUrl: string };
@@ -240,7 +240,7 @@ export class BoundedClient extends Client {
       return this;
     } catch (error) {
       void this.end();
-      throw Object.assign(Object(error), { [UNSENT_MARK]: true });
+      throw asUnavailable(error);
     }
   }
 }

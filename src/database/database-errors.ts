@@ -36,8 +36,12 @@ const SOCKET_ERROR = /^(ECONN\w+|EHOSTUNREACH|ENET\w+|ENOTFOUND|EAI_AGAIN|EPIPE|
 /** Messages, without a code, for a query that node-postgres 8 did not send. */
 const UNSENT = /^Client (has encountered a connection error|was closed) and is not queryable$/;
 
-/** Marks an error of `connect`, such as an expired certificate: nothing was sent, and the database is unavailable. */
-export const UNSENT_MARK = Symbol('unsent');
+const IS_UNAVAILABLE = Symbol('unavailable');
+
+/** Marks an error of `connect`, such as an expired certificate, or of a check: the database is unavailable. */
+export function asUnavailable(error: unknown): Error {
+  return Object.assign(Object(error), { [IS_UNAVAILABLE]: true });
+}
 
 /** Message of node-postgres 8, without a code, if a query exceeds `query_timeout`. */
 const QUERY_TIMEOUT = 'Query read timeout';
@@ -52,9 +56,6 @@ export const waitTimeout = (): Error => new Error('timeout exceeded while waitin
 /** Messages of this service, node-postgres and pg-pool if a statement was not sent, or a connection was lost. */
 const UNAVAILABLE_MESSAGE =
   /^(timeout (exceeded|expired)|The pooler|Query read timeout|Connection terminated|Cannot use a pool after|.* SSL connection)/;
-
-/** A check of the database failed, for the reason in `cause`. */
-export class DatabaseUnavailableError extends Error {}
 
 /** The connection was lost after a change was sent: it may or may not have taken effect. */
 export class OutcomeUnknownError extends Error {
@@ -75,13 +76,12 @@ export function failureOf(query: QueryConfig, parameters: unknown[], error: unkn
 
 /** Returns true if a query failed because the server, a connection or a lock was not available in time. */
 export function isDatabaseUnavailable(error: unknown): boolean {
-  if (error instanceof OutcomeUnknownError || error instanceof DatabaseUnavailableError) return true;
+  if (error instanceof OutcomeUnknownError || IS_UNAVAILABLE in Object(error)) return true;
   // The session has ended between two statements of a transaction.
   if (error instanceof QueryRunnerAlreadyReleasedError) return true;
   if (error instanceof QueryRunnerProviderAlreadyReleasedError) return true;
-  if (UNSENT_MARK in Object(error) || isSessionEnded(error)) return true;
   const [code, message] = [codeOf(error), textOf(error, 'message')];
-  if (isUnusable(error) || SOCKET_ERROR.test(code)) return true;
+  if (isSessionEnded(error) || isUnusable(error) || SOCKET_ERROR.test(code)) return true;
   if (isSqlState(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
   return UNSENT.test(message) || UNAVAILABLE_MESSAGE.test(message);
 }

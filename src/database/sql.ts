@@ -8,7 +8,7 @@ import { CONFIG, type Config } from '../config/config';
 import { CoalescedRead } from './coalesced-read';
 import { BoundedClient, COMMIT, connectionsOf, IDLE_CONNECTION_TIMEOUT_MS } from './data-source';
 import {
-  DatabaseUnavailableError,
+  asUnavailable,
   failureOf,
   isConnectionLost,
   isQueryTimeout,
@@ -110,7 +110,7 @@ export class Sql {
 
   /**
    * Checks that the database is available and writable, and by `check`, a minute after its last success, the schema.
-   * Concurrent calls share queries. @throws DatabaseUnavailableError @internal
+   * Concurrent calls share queries. @throws Error, which is 503 @internal
    */
   async ping(check: () => Promise<void>): Promise<void> {
     try {
@@ -124,8 +124,8 @@ export class Sql {
         await check();
         this.checkedAt = performance.now();
       });
-    } catch (cause) {
-      throw new DatabaseUnavailableError('the check of the database failed', { cause });
+    } catch (error) {
+      throw asUnavailable(error);
     }
   }
 
