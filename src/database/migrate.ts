@@ -135,21 +135,15 @@ export async function inMigrationTransaction<T>(
       if (!queryRunner) throw new Error('a transaction has a query runner');
       await rejectUnsuitable(queryRunner);
       await queryRunner.query(WITHOUT_TIMEOUTS);
-      await announced(
-        'another process, which uses the schema',
-        queryRunner.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]),
-      );
+      const waiting = 'Waiting for another process, which uses the schema…\n';
+      const notice = setInterval(() => process.stderr.write(waiting), NOTICE_INTERVAL_MS);
+      const locked = queryRunner.query('SELECT pg_advisory_xact_lock($1)', [MIGRATION_LOCK]);
+      await locked.finally(() => clearInterval(notice));
       return await work(queryRunner);
     });
   } finally {
     await source.destroy();
   }
-}
-
-/** Says every 5 s on standard error what a start or a command waits for. */
-export async function announced<T>(what: string, work: Promise<T>): Promise<T> {
-  const notice = setInterval(() => process.stderr.write(`Waiting for ${what}…\n`), NOTICE_INTERVAL_MS);
-  return work.finally(() => clearInterval(notice));
 }
 
 async function rejectUnsuitable(runner: QueryRunner): Promise<void> {

@@ -29,14 +29,11 @@ export const webhookSettings = {
 /** Why a delivery failed, in words for the owner of the webhook. */
 class DeliveryError extends Error {}
 
-interface ReceiverResponse {
-  readonly status: number;
-  /** Its first characters. */
-  readonly response: string;
-}
-
 /** The result of a delivery. Without a complete response in time it has neither `status` nor `response`. */
-export interface Outcome extends Partial<ReceiverResponse> {
+export interface Outcome {
+  readonly status?: number;
+  /** The first characters of the response. */
+  readonly response?: string;
   /** Why the event was not delivered, in words for the owner of the webhook; undefined if it was. */
   readonly error?: string;
 }
@@ -125,7 +122,7 @@ export class ReceiverClient {
     url: URL,
     body: string,
     options: RequestOptions & { readonly signal: AbortSignal },
-  ): Promise<ReceiverResponse> {
+  ): Promise<Outcome & { readonly status: number }> {
     // Also of a webhook that was created while WEBHOOKS_ALLOW_PRIVATE was on. Node.js calls `lookup` for names only.
     const rule = this.violatedRule(url);
     if (rule) throw new DeliveryError(`The URL ${rule}.`);

@@ -76,7 +76,7 @@ export class WebhooksService {
 
   /** @throws ApiError `webhook_not_found` */
   async get({ accountId }: Principal, id: bigint): Promise<dto.Webhook> {
-    return shown(await this.find({ id, accountId }));
+    return shown(found(await this.webhooks.find({ id, accountId })));
   }
 
   /**
@@ -118,24 +118,23 @@ export class WebhooksService {
 
   /** Sends a `webhook.test`, also to a disabled webhook. @throws ApiError `webhook_not_found` */
   async test({ accountId }: Principal, id: bigint): Promise<dto.WebhookTest> {
-    const webhook = await this.find({ id, accountId });
+    const webhook = found(await this.webhooks.find({ id, accountId }));
     return this.resultOf(await this.eventSender.sendTest(webhook));
   }
 
   /** Lists the attempts to deliver an event. @throws ApiError `webhook_not_found` */
   async getDeliveries({ accountId }: Principal, id: bigint): Promise<dto.Delivery[]> {
-    await this.find({ id, accountId });
+    found(await this.webhooks.find({ id, accountId }));
     return this.attempts.list(id);
   }
 
   /**
-   * Sends an event of the feed again, also to a disabled webhook. A test has the id 0.
+   * Sends an event of the feed again, also to a disabled webhook.
    *
    * @throws ApiError `webhook_not_found`, `event_not_found`
    */
   async resend({ accountId }: Principal, id: bigint, eventId: bigint): Promise<dto.WebhookTest> {
-    const webhook = await this.find({ id, accountId });
-    if (eventId === 0n) return this.resultOf(await this.eventSender.sendTest(webhook));
+    const webhook = found(await this.webhooks.find({ id, accountId }));
     const [event] = eventId > 0n ? (await this.events.read(eventId - 1n, 1, webhook)).events : [];
     // The retention has removed it, or the webhook does not have its type.
     if (event?.id !== eventId) throw webhookErrors.event_not_found();
@@ -213,10 +212,6 @@ export class WebhooksService {
       details: `webhook ${id}, url ${origin}${pathname}, types ${listed}, status ${status}`,
       madeByKey: key,
     });
-  }
-
-  private async find(key: Pick<WebhookEntity, 'accountId' | 'id'>): Promise<WebhookEntity> {
-    return found(await this.webhooks.find(key));
   }
 
   /** If all events are delivered, new types begin now, not at the last delivery. */

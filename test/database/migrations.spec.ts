@@ -5,6 +5,7 @@ import { kennels, Kennels1795300000000 } from '../modules/support/kennels.extens
 import { createDatabase, type TestDatabase } from '../support/database';
 import { untilWaiting } from '../support/lock-waits';
 import { migrations, schemaConfig } from '../support/schema-config';
+import { holdTimers, pass } from '../support/timers';
 import { until } from '../support/until';
 import { configWith, extensionOf, migrationOf } from './support/extensions';
 import { messageOf } from './support/backups';
@@ -60,7 +61,9 @@ describe('migrations', () => {
     await empty.drop();
   });
 
-  it('wait for another run longer than the role lets a statement or the wait for a lock take', async () => {
+  it('wait for another run longer than the role lets a statement or the wait for a lock take, and say so every 5 s', async () => {
+    holdTimers();
+    const said = jest.spyOn(process.stderr, 'write').mockReturnValue(true);
     const name = new URL(database.directUrl).pathname.slice(1);
     await database.query(`ALTER ROLE CURRENT_USER IN DATABASE "${name}" SET lock_timeout = '200ms'`);
     await database.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
@@ -70,8 +73,13 @@ describe('migrations', () => {
     const late = `SELECT FROM pg_stat_activity WHERE datname = current_database()
                   AND wait_event_type = 'Lock' AND clock_timestamp() - query_start > '300ms'`;
     await until(async () => (await database.query(late)).length > 0);
+    pass({ seconds: 5 });
     await database.query('SELECT pg_advisory_unlock($1)', [MIGRATION_LOCK]);
     expect(await waiting).toBe('done');
+    pass({ seconds: 5 });
+    expect(said.mock.calls).toEqual([['Waiting for another process, which uses the schema…\n']]);
+    said.mockRestore();
+    jest.useRealTimers();
     expect(await database.query('SELECT timeout FROM timed')).toEqual([{ timeout: '0' }]);
   });
 });

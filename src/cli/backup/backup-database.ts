@@ -7,7 +7,7 @@ import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { version } from '../../app/store';
 import { openConnection } from '../../database/data-source';
-import { announced, WITHOUT_TIMEOUTS } from '../../database/migrate';
+import { WITHOUT_TIMEOUTS } from '../../database/migrate';
 import { type AppliedMigration, readApplied } from '../../database/schema-states';
 import { isDatabaseUnavailable } from '../../database/database-errors';
 import { codeOf, UserError } from '../../config/user-error';
@@ -136,7 +136,7 @@ async function beginSnapshot(client: Client): Promise<BackupHeader> {
     throw new UserError('There is nothing to back up: the database is empty (is DATA_DIR right?).');
   }
   const locked: BackupHeader['tables'] = await database.query(TABLES);
-  await announced('a transaction that has locked a table', client.query(begin(locked)));
+  await client.query(begin(locked));
   const migrations = await readApplied(database);
   const tables: BackupHeader['tables'] = await database.query(TABLES);
   if (namesOf(tables) !== namesOf(locked)) {

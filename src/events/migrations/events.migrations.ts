@@ -133,7 +133,6 @@ const functions = (schema: string) => `
 const recorded = (table: string, recorder: string, event: string, rows: string) =>
   `CREATE TRIGGER record_${event.toLowerCase()} AFTER ${event} ON ${table} REFERENCING ${rows} FOR EACH STATEMENT EXECUTE FUNCTION ${recorder}()`;
 
-/** The start and the readiness check look for each: without it changes have no events. */
 const EVENT_TRIGGERS = [
   recorded('pets', 'record_pet_events', 'INSERT', 'NEW TABLE AS changed'),
   recorded('pets', 'record_pet_events', 'UPDATE', 'NEW TABLE AS changed OLD TABLE AS previous'),
