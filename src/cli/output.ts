@@ -5,8 +5,6 @@ import { UserError } from '../config/user-error';
 
 type Cell = string | number | Date | null;
 
-type Arguments = Parameters<Parameters<Command['action']>[0]>;
-
 /** The result of a command: for programs, and for a person. */
 interface Output {
   readonly json: unknown;
@@ -27,7 +25,7 @@ export class OutputCommand extends Command {
   }
 
   /** Adds `--json`, and an action whose result is printed. */
-  prints(action: (...args: Arguments) => Promise<Output>): void {
+  prints(action: (...args: Parameters<Parameters<Command['action']>[0]>) => Promise<Output>): void {
     this.option('--json', 'print one JSON document').action(async (...args) => {
       const { json, text, failure } = await action(...args);
       const shown = this.getOptionValue('json') === true ? (stringify(json) ?? '') : text;

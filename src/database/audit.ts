@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 
-export interface AuditEntry {
+export interface AuditedChange {
   /** The command without its arguments, such as `keys revoke`. */
   readonly command: string;
   /** The name of the account that it changed. */
@@ -15,7 +15,7 @@ export interface AuditEntry {
 /** Records a change inside its transaction. A change by a command has the operating-system user of this process. */
 export async function recordAudit(
   transaction: { readonly query: (text: string, values: unknown[]) => Promise<unknown> },
-  { command, account, keyId, details = '', madeByKey }: AuditEntry,
+  { command, account, keyId, details = '', madeByKey }: AuditedChange,
 ): Promise<void> {
   // The table of an earlier version has no column made_by_key.
   const maker = madeByKey === undefined ? 'os_user' : 'made_by_key';

@@ -3,7 +3,7 @@ import { Clock } from '../time/clock';
 import { CONFIG, type Config } from '../config/config';
 import { MINUTE_MS, SECOND_MS } from '../time/time';
 import { RateLimitRepository } from './rate-limit.repository';
-import type { Decision, Standing } from './rate-limit.store';
+import type { Decision } from './rate-limit.store';
 
 /** At most one strike counts in this time: concurrent requests of a key are rejected together. */
 const STRIKE_SPACING_MS = SECOND_MS;
@@ -37,7 +37,7 @@ export class Bans {
   }
 
   /** Returns the end of the ban of a key, and the time; undefined if the key is not banned. */
-  banOf(keyId: string): { readonly bannedUntil: number; readonly now: number } | undefined {
+  banOf(keyId: string) {
     const bannedUntil = this.ends.get(keyId);
     if (bannedUntil === undefined) return undefined;
     const now = this.clock.now();
@@ -45,7 +45,7 @@ export class Bans {
   }
 
   /** Returns the strikes that count, and the end of the ban if the key is banned. */
-  standing(keyId: string): Pick<Standing, 'strikes' | 'bannedUntil'> {
+  standing(keyId: string) {
     return { strikes: this.recentStrikes(keyId, this.clock.now()).length, ...this.banOf(keyId) };
   }
 

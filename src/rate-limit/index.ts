@@ -1,4 +1,4 @@
 export { Bans } from './bans';
 export { RateLimitModule } from './rate-limit.module';
-export { COUNTED, RateLimitStore, type Standing, type Usage } from './rate-limit.store';
+export { COUNTED, RateLimitStore, type Usage } from './rate-limit.store';
 export { ThrottleGuard } from './throttle.guard';

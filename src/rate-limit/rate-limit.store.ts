@@ -36,12 +36,6 @@ export interface Decision extends WindowsAtTime {
   readonly beganBan?: true;
 }
 
-/** The windows of an account and the strikes of a key. */
-export interface Standing extends WindowsAtTime {
-  /** The strikes that this instance gave the key and that still count. A ban resets them. */
-  readonly strikes: number;
-}
-
 /** Marks a request of this process to itself, a part of a request that was counted. */
 export const COUNTED = Symbol('counted');
 
@@ -58,8 +52,8 @@ declare module 'fastify' {
     /** Undefined if the request is not counted. */
     rateLimit?: Decision;
 
-    /** Set on a route that counts no requests. */
-    standing?: Standing;
+    /** Set on a route that counts no requests. `strikes` are those that still count. */
+    standing?: WindowsAtTime & { readonly strikes: number };
   }
 }
 

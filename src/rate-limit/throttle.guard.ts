@@ -87,8 +87,7 @@ export class ThrottleGuard implements CanActivate {
   /** Applies a decision on a request: a 429 is a strike of its key. @throws ApiError 429 */
   private apply(made: Decision, request: FastifyRequest, reply: FastifyReply): true {
     const { principal } = request;
-    const isStrike = made.verdict === 'limited';
-    const decision = principal && isStrike ? this.bans.record(principal.keyId, made) : made;
+    const decision = principal && made.verdict === 'limited' ? this.bans.record(principal.keyId, made) : made;
     if (principal && decision.verdict === 'admitted') this.notifyAdmitted(principal, decision.now);
     request.rateLimit = decision;
     reply.headers(limitHeaders(decision));

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { PageRequest } from '../../api/lists/page';
 import { Sql } from '../../database/sql';
-import { ApiKeyEntity } from './api-key.entity';
+import type { ApiKeyEntity } from './api-key.entity';
 import type { Plan } from '../accounts/plans';
 import type { KeyPrefix, storedFormOf } from './secret';
 
@@ -31,8 +31,7 @@ const FIND = `${KEYS} WHERE k.id = $1`;
 const LOCK = `${FIND} FOR NO KEY UPDATE OF k`;
 
 /** The key may be one of a team's authenticator, so its id is any text. */
-const LIFT_BAN =
-  'DELETE FROM key_bans WHERE key_id IN ($1, lower($1)) RETURNING banned_until > $2 AS "isBanned"';
+const LIFT_BAN = 'DELETE FROM key_bans WHERE key_id = $1 AND banned_until > $2 RETURNING key_id';
 
 /**
  * Keeps the old secret for good: a client that still sends it gets `revoked_api_key`. Older secrets keep the end of their
@@ -57,12 +56,6 @@ export class ApiKeysRepository {
     return row?.prefix;
   }
 
-  /** @returns the id that the database assigned */
-  async insert(key: Partial<ApiKeyEntity>, manager: EntityManager): Promise<string> {
-    const { identifiers } = await manager.insert(ApiKeyEntity, key);
-    return String(identifiers[0]?.['id']);
-  }
-
   /** Lists a page of keys in the order of their creation, or the other way. */
   list(
     { direction, first, count }: PageRequest,
@@ -81,8 +74,7 @@ export class ApiKeysRepository {
 
   /** @returns true if the key had a ban */
   async liftBan(id: string, now: Date, manager: EntityManager): Promise<boolean> {
-    const rows = await this.sql.rows<{ isBanned: boolean }>(LIFT_BAN, [id, now], manager);
-    return rows.some(({ isBanned }) => isBanned);
+    return (await this.sql.rows(LIFT_BAN, [id, now], manager)).length > 0;
   }
 
   /** Replaces the secret of a key that the transaction has locked, and keeps the old one as a rotated secret. */

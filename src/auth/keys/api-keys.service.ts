@@ -6,7 +6,7 @@ import { StoreScopes } from '../../api/extension/extension';
 import { cutPage, type Page, type PageQuery, pageRequestOf } from '../../api/lists/page';
 import { CONFIG, type Config } from '../../config/config';
 import { UserError } from '../../config/user-error';
-import { type AuditEntry, recordAudit } from '../../database/audit';
+import { type AuditedChange, recordAudit } from '../../database/audit';
 import { Sql } from '../../database/sql';
 import { Clock } from '../../time/clock';
 import { DAY_MS } from '../../time/time';
@@ -170,7 +170,7 @@ export class ApiKeysService {
   private change(
     id: string,
     values: Partial<ApiKeyEntity>,
-    entries: readonly AuditEntry[],
+    entries: readonly AuditedChange[],
     { madeByKey, transaction }: ChangeContext = {},
     precondition: Precondition<KeyDetails> | undefined,
   ): Promise<KeyDetails> {
@@ -201,7 +201,8 @@ export class ApiKeysService {
     const secret = createSecret(prefix);
     const facts = { scopes, addresses, label, expiresAt: dateOf(expiresAt) };
     const key = { accountId: account.id, ...storedFormOf(secret, prefix), ...facts };
-    const id = await this.keys.insert(key, manager);
+    const { identifiers } = await manager.insert(ApiKeyEntity, key);
+    const id = String(identifiers[0]?.['id']);
     const only = addresses.length > 0 ? `, ${detailsOf(addresses)}` : '';
     const details = `plan ${account.plan}, scopes ${scopes.join(', ')}${only}`;
     const entry = { command: 'keys create', account: account.name, keyId: id, details, madeByKey };

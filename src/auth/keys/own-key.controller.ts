@@ -5,7 +5,7 @@ import { CurrentPrincipal } from '../current-principal';
 import { Operation } from '../../api/operation/operation.decorator';
 import { ANY_KEY } from '../../api/routes/route-facts';
 import { Bans, type Usage } from '../../rate-limit';
-import { ApiKey, type ApiKeyWindow } from './own-key.dto';
+import { ApiKey } from './own-key.dto';
 
 @Controller('key')
 export class OwnKeyController {
@@ -44,6 +44,4 @@ export class OwnKeyController {
   }
 }
 
-function windowOf({ limit, remaining, resetAt }: Usage): ApiKeyWindow {
-  return { limit, remaining, resetAt: new Date(resetAt) };
-}
+const windowOf = ({ resetAt, ...counts }: Usage) => ({ ...counts, resetAt: new Date(resetAt) });

@@ -154,13 +154,9 @@ async function* backupText(client: Client, header: BackupHeader): AsyncGenerator
     yield END_OF_ROWS;
   }
   // Sequences are not part of a snapshot. Read last, they are never behind the rows.
-  const footer: BackupFooter = { sequences: await readSequences(client) };
+  const [query] = (await client.query<{ text: string }>(SEQUENCES)).rows;
+  const footer: BackupFooter = { sequences: (await client.query(query?.text ?? '')).rows };
   yield jsonLine(footer);
-}
-
-async function readSequences(client: Client): Promise<BackupFooter['sequences']> {
-  const [sequences] = (await client.query<{ text: string }>(SEQUENCES)).rows;
-  return (await client.query(sequences?.text ?? '')).rows;
 }
 
 function jsonLine(value: object): string {
