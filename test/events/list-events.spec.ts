@@ -159,13 +159,10 @@ describe('GET /v1/events (listEvents)', () => {
     expect(await read()).toHaveLength(1);
   });
 
-  it('removes events after EVENTS_RETENTION_DAYS, at least 4, and the start rejects a lower value in one sentence', () => {
-    const { settings } = createStore();
-    expect(readConfig({ EVENTS_RETENTION_DAYS: '4' }, settings)).toMatchObject({ eventsRetentionDays: 4 });
-    for (const days of ['0', '3'])
-      expect(() => readConfig({ EVENTS_RETENTION_DAYS: days }, settings)).toThrow(
-        `Invalid settings: EVENTS_RETENTION_DAYS must be a whole number from 4 to 365, not "${days}". Fix them and start again.`,
-      );
+  it('keeps events for 4 days at least', () => {
+    const read = (days: string) => readConfig({ EVENTS_RETENTION_DAYS: days }, createStore().settings);
+    expect(read('4')).toMatchObject({ eventsRetentionDays: 4 });
+    expect(() => read('3')).toThrow('EVENTS_RETENTION_DAYS must be a whole number from 4 to 365, not "3".');
   });
 
   it('returns 410 to a cursor of an event that the restored database lacks, whose cluster continues with higher ids', async () => {

@@ -52,11 +52,11 @@ describe('the counts of animals', () => {
       next = linksOf(page)['next'];
     }
     expect(found).toEqual(byCategory);
-    const ids = byCategory.slice(0, 99).map(({ categoryId }) => `categoryId=${categoryId}`);
     const none = { categoryId: -5, available: 0, pending: 0, sold: 0 };
-    expect(
-      (await get(`/v1/store/inventory?${[...ids.toReversed(), 'categoryId=-5'].join('&')}`)).json,
-    ).toEqual([none, ...byCategory.slice(0, 99)]);
+    const counted = [none, ...byCategory.slice(0, 98)];
+    // Each once, ascending.
+    const asked = [...counted.toReversed(), none].map(({ categoryId }) => `categoryId=${categoryId}`);
+    expect((await get(`/v1/store/inventory?${asked.join('&')}`)).json).toEqual(counted);
   }
 
   it('are exact after each change of concurrent writers', async () => {
@@ -81,10 +81,7 @@ describe('the counts of animals', () => {
     await fc.assert(property, { numRuns: 8, endOnFailure: true });
   });
 
-  it('have an item for each category of the request, once and ascending, of at most 100', async () => {
-    expect(
-      (await app.get('/v1/store/inventory?categoryId=7&categoryId=3&categoryId=7', { key })).json,
-    ).toEqual([3, 7].map((categoryId) => ({ available: 0, pending: 0, sold: 0, categoryId })));
+  it('are 400 for more than 100 categories', async () => {
     const many = Array.from({ length: 101 }, (_, at) => `categoryId=${at}`).join('&');
     expectError(await app.get(`/v1/store/inventory?${many}`, { key }), 400, 'validation_failed');
   });

@@ -89,7 +89,7 @@ describe('the deliveries of a webhook', () => {
     shop.receiver.respond = respondWith(200);
     for (const id of [rex, mimi]) expect((await resend(id)).json).toEqual({ delivered: true, error: null });
     await shop.update(path, { types: ['order.placed'] });
-    for (const id of [mimi, mimi! + 1, -1, 'x', '9223372036854775807', '-9223372036854775808'])
+    for (const id of [mimi, mimi! + 1, 0, -1, 'x', '9223372036854775807', '-9223372036854775808'])
       expectError(await resend(id), 404, 'event_not_found');
   });
 
