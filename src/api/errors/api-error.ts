@@ -96,7 +96,3 @@ export function defineErrors<const Table extends Readonly<Record<string, CodeFac
   });
   return Object.fromEntries(entries);
 }
-
-export function isClientError(status: number): boolean {
-  return status >= 400 && status < 500;
-}

@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { HttpException } from '@nestjs/common';
-import { ApiError, defineErrors, type DefinedError, isClientError } from './api-error';
+import { ApiError, defineErrors, type DefinedError } from './api-error';
 
 /** The challenge of RFC 6750, section 3. */
 export const BEARER_CHALLENGE = 'Bearer realm="animal-store"';
@@ -181,7 +181,7 @@ export function validationFailed(mistakes: readonly string[]): ApiError {
 export function fromNestException(exception: HttpException): ApiError {
   if (exception instanceof ApiError) return exception;
   const status = exception.getStatus();
-  if (!isClientError(status)) return commonErrors.internal_error();
+  if (status < 400 || status >= 500) return commonErrors.internal_error();
   const reason = STATUS_CODES[status] ?? 'Client Error';
   const code = reason.replaceAll("'", '').replaceAll(/\W+/g, '_').toLowerCase();
   return new ApiError({ code, status, message: messageOf(exception).trim() || reason });

@@ -1,6 +1,6 @@
 import { HttpException } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
-import { type ApiError, isClientError } from '../../api/errors/api-error';
+import type { ApiError } from '../../api/errors/api-error';
 import { fromNestException } from '../../api/errors/common.errors';
 import type { Principal } from '../../api/routes/request-context';
 
@@ -38,8 +38,9 @@ export class CheckedAuthenticator extends Authenticator {
       if ('principal' in identity) this.requireUsable(identity.principal);
       return identity;
     } catch (error) {
-      if (!(error instanceof HttpException) || !isClientError(error.getStatus())) throw error;
-      return { rejection: fromNestException(error) };
+      const rejection = error instanceof HttpException ? fromNestException(error) : undefined;
+      if (!rejection || rejection.getStatus() >= 500) throw error;
+      return { rejection };
     }
   }
 
