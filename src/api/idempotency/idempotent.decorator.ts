@@ -77,7 +77,7 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
       // Another repetition of a finished request may hold the lock: both only read.
       if (!first && !isLocked) throw commonErrors.idempotency_key_in_use();
       if (first && !first.bodyHash.equals(bodyHash)) throw commonErrors.idempotency_key_reused();
-      if (first && secretOf !== undefined) throw secretAlreadyShown(first);
+      if (first && secretOf !== undefined) throw secretAlreadyShown(first.location ?? '');
       if (first) return { ...first, isReplay: true };
       const value = await work(transaction);
       const response: StoredResponse = {
@@ -121,9 +121,8 @@ function idOf({ principal, method, routeOptions, params }: FastifyRequest, key: 
   return hash('sha256', [principal.accountId, method, path, key].join('\n'), 'buffer');
 }
 
-/** @param first the response with the secret, whose `location` is the resource that has it */
-function secretAlreadyShown({ location }: StoredResponse): ApiError {
-  const url = location ?? '';
+/** @param url the resource that has the secret */
+function secretAlreadyShown(url: string): ApiError {
   const message = `The first request with this Idempotency-Key has shown the secret of ${url}. If you do not have it, rotate it with a new Idempotency-Key, or remove the resource and create another.`;
   return commonErrors.secret_already_shown({ message, headers: { Location: url } });
 }

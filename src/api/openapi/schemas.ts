@@ -1,4 +1,4 @@
-import type { OpenAPIObject } from '@nestjs/swagger';
+import { getSchemaPath, type OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { stringify } from 'lossless-json';
 import { findOperation } from '../operation/operation.decorator';
@@ -39,32 +39,28 @@ export function addResponseSchemas(fastify: FastifyInstance, { components }: Ope
   }
 }
 
-const REFERENCE = '#/components/schemas/';
-
-/** The name of the variant of an event with `data` of a class. */
-const variantOf = ({ name }: { readonly name: string }) => `${name}Event`;
-
 /** Makes the schema of an event one variant for each class of `data`, which `type` tells apart. */
 export function completeEvents(schemas: Record<string, unknown>, types: EventTypes): void {
   const { Event: event, EventType: type } = schemas;
   if (!isObject(event) || !isObject(event['properties']) || !isObject(type)) return;
-  const all = Object.entries(types);
-  schemas['EventType'] = { ...type, enum: all.map(([name]) => name) };
+  schemas['EventType'] = { ...type, enum: Object.keys(types) };
+  const mapping: Record<string, string> = {};
   for (const { data } of Object.values(types)) {
-    const own = all.filter(([, facts]) => facts.data.name === data.name).map(([name]) => name);
+    const own = Object.keys(types).filter((name) => types[name]?.data === data);
     const properties = {
       ...event['properties'],
       type: { type: 'string', enum: own, description: 'What happened.', example: own[0] },
-      data: { $ref: REFERENCE + data.name },
+      data: { $ref: getSchemaPath(data) },
     };
     const description = `An event whose \`data\` is of the class ${data.name}.`;
     const required = [...[event['required']].flat(), 'data'];
-    schemas[variantOf(data)] = { type: 'object', description, properties, required };
+    const variant = `${data.name}Event`;
+    schemas[variant] = { type: 'object', description, properties, required };
+    for (const name of own) mapping[name] = getSchemaPath(variant);
   }
-  const references = all.map(([name, { data }]) => [name, REFERENCE + variantOf(data)] as const);
   schemas['Event'] = {
     description: event['description'],
-    oneOf: [...new Set(references.map(([, $ref]) => $ref))].map(($ref) => ({ $ref })),
-    discriminator: { propertyName: 'type', mapping: Object.fromEntries(references) },
+    oneOf: [...new Set(Object.values(mapping))].map(($ref) => ({ $ref })),
+    discriminator: { propertyName: 'type', mapping },
   };
 }

@@ -112,12 +112,6 @@ export function requireDeclaration(
   }
 }
 
-/** The facts that the parameters of a handler add to its `@Operation`. */
-interface ParameterFacts {
-  readonly rejects: readonly DefinedError[];
-  readonly decorators: readonly MethodDecorator[];
-}
-
 const PARAMETERS = Symbol('parameters');
 
 /** Adds facts to a handler. Parameter decorators run last to first, before method decorators. */
@@ -132,7 +126,11 @@ export function addParameterFacts(
   Reflect.defineMetadata(PARAMETERS, facts, target, key);
 }
 
-export function parameterFactsOf(target: object, key: string | symbol): ParameterFacts {
+/** Returns the facts that the parameters of a handler add to its `@Operation`. */
+export function parameterFactsOf(
+  target: object,
+  key: string | symbol,
+): { readonly rejects: readonly DefinedError[]; readonly decorators: readonly MethodDecorator[] } {
   return Reflect.getOwnMetadata(PARAMETERS, target, key) ?? { rejects: [], decorators: [] };
 }
 
