@@ -13,7 +13,7 @@ interface ErrorBody {
 }
 
 /** The parts of an error that may depend on the request. */
-interface ErrorOptions {
+export interface ErrorOptions {
   /** Says what the client can fix. Default: the message of the code. */
   readonly message?: string;
   readonly headers?: Readonly<Record<string, string>>;

@@ -37,7 +37,7 @@ export class StoreScopes {
 export type MigrationClass = new () => MigrationInterface;
 
 /** A type of events. The feed and webhooks have them for their account, if the key has the scope. */
-interface EventFacts {
+export interface EventFacts {
   /** The DTO class of `data`. */
   readonly data: Type<object>;
   /** The scope that a key needs to read them. A list: any one of these. */
