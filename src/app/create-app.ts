@@ -46,24 +46,7 @@ export async function createApp(
   workers?: Workers,
 ): Promise<NestFastifyApplication> {
   const connections = new Connections(logger);
-  const app = await NestFactory.create<NestFastifyApplication>(
-    AppModule.forRoot(config, clock, store, connections),
-    createAdapter(config, logger, connections),
-    { logger: nestLogger(logger), bodyParser: false, abortOnError: false },
-  );
-  try {
-    await assemble(app, config, logger, store, workers);
-  } catch (error) {
-    // Background work, such as saving counters, has started.
-    await app.close();
-    throw error;
-  }
-  return app;
-}
-
-/** Creates Nest's adapter of Fastify, with our HTTP server, log line and request id. */
-function createAdapter(config: DatabaseConfig, logger: Logger, connections: Connections) {
-  return new FastifyAdapter({
+  const adapter = new FastifyAdapter({
     serverFactory: (handler: FastifyServerFactoryHandler) => connections.createServer(config, handler),
     // `ProtocolErrors` has its own handler; Fastify's would run in addition.
     clientErrorHandler: () => undefined,
@@ -77,6 +60,19 @@ function createAdapter(config: DatabaseConfig, logger: Logger, connections: Conn
     // During a stop, requests on open connections are served, each with `Connection: close`.
     return503OnClosing: false,
   });
+  const app = await NestFactory.create<NestFastifyApplication>(
+    AppModule.forRoot(config, clock, store, connections),
+    adapter,
+    { logger: nestLogger(logger), bodyParser: false, abortOnError: false },
+  );
+  try {
+    await assemble(app, config, logger, store, workers);
+  } catch (error) {
+    // Background work, such as saving counters, has started.
+    await app.close();
+    throw error;
+  }
+  return app;
 }
 
 /** Adds the hooks and routes around the modules, in the order in which a request passes them. */

@@ -1,5 +1,5 @@
 import cluster, { type Worker } from 'node:cluster';
-import { on } from 'node:events';
+import { once } from 'node:events';
 import { Logger } from '@nestjs/common';
 import { AggregatorRegistry, type Registry } from 'prom-client';
 import { WORKER_VARIABLE } from '../config/config';
@@ -69,7 +69,7 @@ export class Workers {
   async stop(): Promise<void> {
     this.isRunning = false;
     const workers = [...this.workers];
-    // `once` of node:events would reject for an error of the channel, such as a message to a worker that has ended.
+    // Unlike `worker.once`, `once` rejects for an error of the channel, such as a message to a worker that has ended.
     const ends = workers.map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
     const kill = (signal: NodeJS.Signals): void => workers.forEach((worker) => worker.process.kill(signal));
     const timer = setTimeout(kill, STOP_LIMIT_MS, 'SIGKILL');
@@ -78,17 +78,13 @@ export class Workers {
     clearTimeout(timer);
   }
 
-  /** Adds the metrics of the workers to those of this process. A worker that hangs is left out. */
+  /** Adds the metrics of the workers to those of this process. A worker that hangs or is closing is left out. */
   async metrics(own: MetricList): Promise<Registry> {
     const lists = [...this.ready].map(async (worker) => {
       const signal = AbortSignal.timeout(METRICS_LIMIT_MS);
       worker.send(METRICS);
-      try {
-        for await (const [{ metrics }] of on(worker, 'message', { signal })) if (metrics) return metrics;
-      } catch {
-        // The time is over.
-      }
-      return [];
+      const [message]: WorkerMessage[] = await once(worker, 'message', { signal }).catch(() => []);
+      return message?.metrics ?? [];
     });
     return AggregatorRegistry.aggregate([own, ...(await Promise.all(lists))]);
   }
