@@ -30,20 +30,6 @@ export function integer(min: number, max: number): Parser<number> {
 
 export const boolean: Parser<boolean> = (value) => oneOf('true', 'false')(value) === 'true';
 
-const INVALID_HOST =
-  'must have a valid host and port: an IPv6 address is in brackets, a port a number up to 65535';
-
-/** Accepts a URL of one of the schemes. The message does not repeat the value, which may contain a password. */
-export function urlOf(...schemes: readonly string[]): Parser<string> {
-  const beginnings = schemes.map((each) => `${each}://`);
-  return (value) => {
-    if (!beginnings.some((each) => value.toLowerCase().startsWith(each)))
-      throw new Error(`must be a URL that begins with ${beginnings.join(' or ')}`);
-    if (!URL.canParse(value)) throw new Error(INVALID_HOST);
-    return value;
-  };
-}
-
 /** Accepts an http(s) URL or a path that begins with a slash, without query and fragment; removes slashes at the end. */
 export const baseUrl: Parser<string> = (value) => {
   const isPlain = /^(https?:\/\/|\/(?!\/))[\w\-.~:/@!$&'()*+,;=%[\]]*$/i.test(value);

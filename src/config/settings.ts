@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { baseUrl, boolean, cidrs, integer, oneOf, optional, origins } from './parsers';
-import { type Parser, text, urlOf } from './parsers';
+import { type Parser, text } from './parsers';
 
 /** One environment variable. `.env.example` and `docs/settings.md` are written from these facts. */
 export interface Setting<T> {
@@ -38,14 +38,20 @@ function isDecodable(value: string): boolean {
 
 /** Accepts the URL of one server with a user name and password. Messages do not repeat the value. */
 function serverUrlOf(...schemes: readonly string[]): Parser<string> {
-  const parse = urlOf(...schemes);
+  const beginnings = schemes.map((each) => `${each}://`);
   return (value) => {
     if (UNENCODED.test(value) || !isDecodable(value)) {
       throw new Error(
         'has a reserved character in its user name or password: write % as %25, @ as %40, / as %2F, ? as %3F, # as %23, a space as %20',
       );
     }
-    return parse(value);
+    if (!beginnings.some((each) => value.toLowerCase().startsWith(each)))
+      throw new Error(`must be a URL that begins with ${beginnings.join(' or ')}`);
+    if (!URL.canParse(value))
+      throw new Error(
+        'must have a valid host and port: an IPv6 address is in brackets, a port a number up to 65535',
+      );
+    return value;
   };
 }
 
