@@ -1,13 +1,10 @@
 import { format } from 'node:util';
-import { type Logger as PinoLogger, pino, stdSerializers } from 'pino';
+import { type Logger, pino, stdSerializers } from 'pino';
 import type { Config } from '../config/config';
-
-export type Logger = PinoLogger & { readonly droppedLines: () => number };
 
 /** The destination of finished lines. */
 export interface LogStream {
   write(line: string): void;
-  readonly droppedLines?: number;
 }
 
 /** Matches an API key anywhere in a line: in a path, an error, a request id. */
@@ -27,7 +24,7 @@ function describe(error: unknown): object {
 
 /** Creates the logger of the process: JSON lines. */
 export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream: LogStream): Logger {
-  const logger = pino(
+  return pino(
     {
       level: logLevel,
       base: null,
@@ -36,5 +33,4 @@ export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream: Log
     },
     stream,
   );
-  return Object.assign(logger, { droppedLines: () => stream.droppedLines ?? 0 });
 }
