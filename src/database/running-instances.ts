@@ -6,8 +6,6 @@ import { PeriodicWork } from '../time/periodic-work';
 import { SECOND_MS } from '../time/time';
 import { Sql } from './sql';
 
-const INTERVAL_MS = 3 * SECOND_MS;
-
 /** Deletes the rows of instances that were killed, too. Versions that run side by side share the table, so it keeps its name. */
 const REGISTER = `
   WITH killed AS (
@@ -27,7 +25,7 @@ export class RunningInstances extends PeriodicWork {
   private readonly instanceId = randomUUID();
 
   constructor(private readonly sql: Sql) {
-    super('The registration of this instance', INTERVAL_MS, true);
+    super('The registration of this instance', 3 * SECOND_MS, true);
   }
 
   override async onModuleInit(): Promise<void> {
