@@ -189,7 +189,7 @@ describe('the Error body', () => {
   it.each<[string, string | Buffer]>([
     ['it cannot be parsed (at character 14)', '{\n "a": 1,\r\n  x}'],
     ['it is not valid UTF-8', Buffer.from([0x22, 0xff, 0x22])],
-    ['two members of one object have the same name and different values (at character 8)', '{"a":1,"a":2}'],
+    ['the member "a" occurs twice in one object, with different values', '{"a":1,"a":2}'],
   ])('malformed_json says: %s', async (reason, body) => {
     const { json } = await app.post('/v1/pets', body);
     expect(json.message).toBe(`The body is not acceptable JSON: ${reason}.`);

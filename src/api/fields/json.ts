@@ -68,10 +68,9 @@ function integralValue(number: string): bigint | undefined {
 }
 
 /** The parser calls this only if the two values differ, and NaN differs from itself. */
-function onDuplicateKey({ position, oldValue, newValue }: DuplicateKeyInfo): unknown {
+function onDuplicateKey({ key, oldValue, newValue }: DuplicateKeyInfo): unknown {
   if (Object.is(oldValue, newValue)) return newValue;
-  const reason = 'two members of one object have the same name and different values';
-  throw malformedJson(`${reason} (at character ${position})`);
+  throw malformedJson(`the member ${JSON.stringify(key)} occurs twice in one object, with different values`);
 }
 
 /** Counts the members and items of a value. @throws ApiError if it is nested too deeply */
