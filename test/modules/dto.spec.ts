@@ -118,7 +118,7 @@ describe('a service with DTOs of a team', () => {
     it('has its operation in the document, with the scope of @RequireScope', async () => {
       const { json } = await app.get('/openapi.json', { key: undefined });
       expect(json.paths['/visits'].get).toMatchObject({
-        description: 'The key needs the scope `pets:read`.',
+        'x-required-scopes': ['pets:read'],
         security: [{ bearer: [] }],
       });
     });

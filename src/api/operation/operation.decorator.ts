@@ -13,12 +13,12 @@ import { commonErrors } from '../errors/common.errors';
 import { MAX_ITEMS } from '../lists/page';
 import { classFactsOf, membersOutsideEntityTag } from '../fields/validation.pipe';
 import {
+  ANY_KEY,
   parameterFactsOf,
   type PathParams,
   type RequiredScope,
   RequireScope,
   routeFacts,
-  scopeSentence,
 } from '../routes/route-facts';
 import { headersOf, LOCATION_OF_TEXT, type ResponseHeader } from './header-catalogue';
 
@@ -118,6 +118,13 @@ export function Operation(facts: OperationFacts): MethodDecorator {
       ...decorators,
     )(target, name, descriptor);
   };
+}
+
+/** Returns the sentence that ends the description of an operation. */
+function scopeSentence(scope: RequiredScope): string {
+  if (scope === ANY_KEY) return 'Every valid key may use it, without a scope.';
+  const scopes = [scope].flat().map((each) => `\`${each}\``);
+  return `The key needs the scope ${scopes.join(' or ')}.`;
 }
 
 function withHeaders({ since, sunset, successorOf }: Deprecation) {

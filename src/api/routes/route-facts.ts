@@ -3,7 +3,6 @@ import { RouteConfig } from '@nestjs/platform-fastify';
 import {
   ApiBearerAuth,
   ApiExtension,
-  ApiOperation,
   ApiParam,
   type ApiParamOptions,
   type SchemaObject,
@@ -65,25 +64,14 @@ export const ANY_KEY = 'any key';
 /** A scope that the key needs, several of which it needs one, or `ANY_KEY`. */
 export type RequiredScope = string | readonly string[];
 
-/**
- * Declares the scopes of a route once: for `AccessGuard` and for the document. `@Operation` includes it. A description by
- * `@ApiOperation` replaces the sentence about the scope.
- */
+/** Declares the scopes of a route once: for `AccessGuard` and for the document. `@Operation` includes it. */
 export function RequireScope(scope: RequiredScope): MethodDecorator {
   return applyDecorators(
     routeFacts({ [SCOPES]: [scope].flat() }),
     ApiBearerAuth(),
-    ApiOperation({ description: scopeSentence(scope) }, { overrideExisting: false }),
     // The key needs one of them; an empty list is for every valid key.
     ApiExtension('x-required-scopes', scope === ANY_KEY ? [] : [scope].flat()),
   );
-}
-
-/** Returns the sentence that ends the description of an operation. */
-export function scopeSentence(scope: RequiredScope): string {
-  if (scope === ANY_KEY) return 'Every valid key may use it, without a scope.';
-  const scopes = [scope].flat().map((each) => `\`${each}\``);
-  return `The key needs the scope ${scopes.join(' or ')}.`;
 }
 
 /**
