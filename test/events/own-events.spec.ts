@@ -3,7 +3,7 @@ import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
 import { linksOf } from '../support/links';
-import { createWebhook, received, startReceiver } from '../webhooks/support/receivers';
+import { createWebhook, startReceiver } from '../webhooks/support/receivers';
 import { clinic } from './support/clinic.extension';
 import { PATH, readerFromNow, settle } from './support/feed';
 
@@ -91,7 +91,7 @@ describe('the events of an extension', () => {
     await create(key, { types: ['clinic.warned'] });
     await weigh({ weight: 0.5 }, { key });
     await settle(app);
-    await received(app, receiver, 3);
+    await app.runDueWork();
     const sent = receiver.deliveries.map(({ body }) => body).toSorted();
     const { text, json } = await app.get(PATH, { key, isDocumented });
     expect(json.map(({ type }: { type: string }) => type)).toEqual(TYPES);
@@ -114,7 +114,7 @@ describe('the events of an extension', () => {
     await weigh({}, { key: full });
     await app.send('PATCH', `/v1/pets/${petId}`, { body: { name: 'Rex II' } });
     await settle(app);
-    await received(app, receiver, 1);
+    await app.runDueWork();
     expect(receiver.seen()).toEqual(['Rex II']);
     const renewed = await app.send('PATCH', path, { key: full, body: { types: null }, isDocumented });
     expect(renewed.json.types).toHaveLength(7 + TYPES.length);

@@ -23,7 +23,7 @@ describe('webhooks', () => {
   afterAll(() => app.close());
 
   const listOf = (name: string, by = admin) => app.get(`${PATH}?account=${name}&limit=100`, { key: by.key });
-  const remove = (path: string, by = admin) => app.send('DELETE', path, { key: by.key });
+  const remove = (path: string) => app.send('DELETE', path, { key: admin.key });
   const create = () => createWebhook(app, { url: URL }, { key });
   const update = (path: string, body: object, headers = {}) =>
     app.send('PATCH', path, { key, body, headers });
@@ -118,7 +118,6 @@ describe('webhooks', () => {
       expectError(response, 403, 'insufficient_scope');
       expect(response.headers['www-authenticate']).toContain('scope="admin"');
     }
-    expectError(await remove(path, other), 404, 'webhook_not_found');
     for (const request of ['GET ', 'PATCH ', 'POST /test', 'POST /rotate']) {
       const [method, end] = request.split(' ') as [string, string];
       expectError(await app.send(method, path + end, { key: admin.key }), 403, 'insufficient_scope');

@@ -88,12 +88,6 @@ export function verified({ clock }: TestApp, secret: string, { body, headers }: 
   }
 }
 
-/** Delivers what is due, and waits until the receiver has got as many requests. */
-export async function received(app: TestApp, receiver: Receiver, count: number): Promise<void> {
-  await app.runDueWork();
-  await receiver.received(count);
-}
-
 /** Creates a webhook. @returns its body and its path */
 export async function createWebhook(app: TestApp, body: object, options: RequestOptions = {}) {
   const response = await app.post(PATH, body, options);
