@@ -10,7 +10,8 @@ import { openDatabase } from './open-database';
 import { Sql } from '../database/sql';
 import { CoreModule } from './core.module';
 import type { ExtensionModule } from '../api/extension/extension';
-import { createLogger, type LogStream } from '../http/logger';
+import type { DestinationStream } from 'pino';
+import { createLogger } from '../http/logger';
 import type { Clock } from '../time/clock';
 import type { Workers } from './workers';
 
@@ -47,7 +48,7 @@ export async function createAnimalStore(
 export async function buildService(
   config: Config,
   store: Store,
-  output: LogStream = new StandardOutput(),
+  output: DestinationStream = new StandardOutput(),
   clock?: Clock,
   workers?: Workers,
 ) {
@@ -58,14 +59,10 @@ export async function buildService(
     const serviceConfig = { ...config, databaseUrl: database.url() };
     const migrated = () =>
       migrate({ ...serviceConfig, migrations: store.migrations }, prefixOf(config.deployment));
-    const { removed, newer } = await migrated();
+    const { removed } = await migrated();
     for (const name of removed)
       logger.warn(
         `The tables of the removed extension ${name} stay. "db revert --extension ${name}" of a program that has it deletes them.`,
-      );
-    if (newer !== undefined)
-      logger.warn(
-        `The database was migrated by a newer version of Animal Store (${newer}). Run this version next to it only during an update.`,
       );
     app = await createApp(serviceConfig, logger, store, clock, workers);
     app.get(CoreModule).afterClose(() => database.stop());

@@ -43,8 +43,7 @@ export const WITHOUT_EVENTS = `SELECT set_config('animal_store.events', 'off', t
  * Applies all pending migrations in one transaction; concurrent instances wait for it.
  *
  * @param keyPrefix of a service, to which the database then belongs
- * @returns the names of the migrations, and the extensions with tables that this program does not have; `newer` is the
- *   last migration of a newer version of the store
+ * @returns the names of the migrations, and the extensions with tables that this program does not have
  * @throws UserError if this program cannot use a newer version's schema, or the database belongs to a service with other
  *   keys
  */
@@ -165,7 +164,7 @@ const RECORD = `
 /** Does the work of `migrate` inside the transaction of the caller. */
 export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migrations'>, runner: QueryRunner) {
   const states = compareSchema(await readApplied(runner), migrations);
-  const newer = acceptNewerSchema(states);
+  acceptNewerSchema(states);
   // The program's own migrations are the first states, in the same order.
   const pending = migrations.filter((_each, at) => states[at]?.state === 'pending');
   await applyMigrations(pending, runner);
@@ -175,7 +174,7 @@ export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migratio
   const applied = pending.map(({ name }) => name);
   if (applied.length > 0) await recordAudit(runner, { command: 'migrate', details: applied.join(', ') });
   const removed = states.flatMap(({ state, extension }) => (state === 'removed' ? [String(extension)] : []));
-  return { applied, removed: [...new Set(removed)], newer };
+  return { applied, removed: [...new Set(removed)] };
 }
 
 export function timestampOf({ name }: SchemaMigration): number {

@@ -78,15 +78,14 @@ export function compareSchema(
 }
 
 /**
- * Returns the last migration of a newer version of the store: it has added only what this version ignores.
+ * Accepts the schema of a newer version of the store: it has added only what this version ignores.
  *
  * @throws UserError if this program would migrate below it, or an extension has a newer version
  */
-export function acceptNewerSchema(states: readonly MigrationState[]): string | undefined {
+export function acceptNewerSchema(states: readonly MigrationState[]): void {
   const ofStore = states.filter(({ extension }) => extension === null);
   const isComplete = ofStore.every(({ state }) => state !== 'pending');
   rejectNewerSchema(isComplete ? states.filter(({ extension }) => extension !== null) : states);
-  return ofStore.findLast(({ state }) => state === 'newer')?.name;
 }
 
 /** @throws UserError if a newer version of the store, or of an extension, has migrated the database */

@@ -95,7 +95,7 @@ describe('a database of an earlier build', () => {
   ])('of %s gets the index that a search needs', async (_, words, missing) => {
     const wanted = await database.query(INDEXES);
     await database.query(`${earlier(words)}; DELETE FROM migrations WHERE ${missing}`);
-    expect((await apply()).newer).toBeUndefined();
+    await apply();
     expect(await database.query(INDEXES)).toEqual(wanted);
   });
 });
@@ -106,7 +106,7 @@ describe('the schema of a newer version', () => {
 
   it('is accepted if it only adds to that of this version', async () => {
     await database.query(`INSERT INTO migrations (timestamp, name) VALUES (9999999999999, '${FUTURE}')`);
-    expect(await apply(kennels)).toMatchObject({ applied: [KENNELS], newer: FUTURE });
+    expect(await apply(kennels)).toMatchObject({ applied: [KENNELS] });
     await database.query('DELETE FROM migrations WHERE name = $1', [migrations.at(-1)?.name]);
     expect(await messageOf(apply())).toEqual(rejection);
   });

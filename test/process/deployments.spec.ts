@@ -46,13 +46,12 @@ describe('with DATABASE_URL', () => {
     await production.stop();
   });
 
-  it('starts next to a newer version that has migrated the database, and says so', async () => {
+  it('starts next to a newer version that has migrated the database', async () => {
     database = await createDatabase();
     const environment = { DATABASE_URL: database.directUrl };
     await database.query(`INSERT INTO migrations (timestamp, name) VALUES (9999999999999, 'FromTheFuture')`);
     const service = await startHere(environment);
     expect((await send(service.url, 'GET', '/readyz', {})).status).toBe(200);
-    expect(service.log.join('')).toContain('by a newer version of Animal Store (FromTheFuture). Run this');
     await service.stop();
   });
 });
