@@ -1,5 +1,5 @@
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import type { LogStream } from '../http/logger';
+import type { DestinationStream } from 'pino';
 import { ApiKeysService } from '../auth';
 import type { Config } from '../config/config';
 import { ADMIN_SCOPE } from '../api/extension/extension';
@@ -9,7 +9,7 @@ import { type Store, version } from './store';
 type ListeningService = BuiltService & { readonly url: string };
 
 /** Prints the banner, with the demo key of a first start, which cannot be shown again. */
-export async function printBanner(service: ListeningService, output: LogStream): Promise<void> {
+export async function printBanner(service: ListeningService, output: DestinationStream): Promise<void> {
   const key = await createDemoKey(service.app, service.config, service.store);
   const keyLines = key === undefined ? NEW_KEY_LINES : demoKeyLines(service.url, key);
   output.write([...addressLines(service), '', ...keyLines, '\n'].join('\n'));

@@ -10,7 +10,8 @@ import { userMessage } from './user-message';
 import { type Config, isWorker, loadEnvFile, readConfig } from '../config/config';
 import { listenError, UserError } from '../config/user-error';
 import { V8_FLAGS } from './v8-flags';
-import { createLogger, type LogStream } from '../http/logger';
+import type { DestinationStream } from 'pino';
+import { createLogger } from '../http/logger';
 import { exitOnStopSignal, onStopSignal, stopGracefully } from './graceful-stop';
 import { type WorkerMessage, Workers } from './workers';
 
@@ -35,15 +36,28 @@ export async function startAnimalStore({ extensions }: StoreOptions = {}): Promi
   };
   // The log is written asynchronously: `fail` flushes its last lines before the process exits.
   process.once('uncaughtException', (error) => void fail(error));
+  let isStopping = false;
+  /** Stops the service once: with status 0 on a signal, with status 1 and the reason if it cannot continue. */
+  const stopOnce = async (stop: () => Promise<void>, reason?: string): Promise<void> => {
+    if (isStopping) return;
+    isStopping = true;
+    if (reason !== undefined) process.stderr.write(`${reason}\n`);
+    await stop().catch(fail);
+    await output.flush();
+    process.exit(reason === undefined ? 0 : 1);
+  };
   try {
     const store = createStore(extensions);
-    if (isWorker()) return await serveRequests(store, output, fail);
+    if (isWorker()) {
+      const app = await startWorker(store, output);
+      return onStopSignal(() => void stopOnce(() => stopGracefully(app)));
+    }
     loadEnvFile();
-    const service = await startService(readConfig(undefined, store.settings), store, output);
-    const stopWith = prepareStop(service.stop, output, fail);
+    const { stop, ...service } = await startService(readConfig(undefined, store.settings), store, output);
+    onStopSignal(() => void stopOnce(stop));
     const { directory, ended } = service.database;
     const reason = `The embedded PostgreSQL has stopped unexpectedly. Read ${directory}/postgres.log and start the service again.`;
-    void ended.then(() => stopWith(1, reason));
+    void ended.then(() => stopOnce(stop, reason));
     await printBanner(service, output);
   } catch (error) {
     await fail(error);
@@ -56,7 +70,7 @@ function tellPrimary(message: WorkerMessage): void {
 }
 
 /** Builds the service and listens. @throws Error that `userMessage` explains; everything is closed first */
-export async function startService(settings: Config, store: Store, output: LogStream) {
+export async function startService(settings: Config, store: Store, output: DestinationStream) {
   if (settings.workers > 1 && !settings.redisUrl)
     throw new UserError(
       'WORKERS above 1 needs REDIS_URL, which makes the limits exact over all of them: set it, or WORKERS=1.',
@@ -95,11 +109,7 @@ async function listen(app: NestFastifyApplication, { host, port }: Config): Prom
 }
 
 /** Serves requests as a worker, until a signal or the end of the primary process, whose environment it has. */
-async function serveRequests(
-  store: Store,
-  output: StandardOutput,
-  fail: (error: unknown) => Promise<void>,
-): Promise<void> {
+async function startWorker(store: Store, output: DestinationStream): Promise<NestFastifyApplication> {
   const [databaseUrl]: string[] = await once(process, 'message');
   const config = { ...readConfig(undefined, store.settings), databaseUrl: String(databaseUrl) };
   const app = await createApp(config, createLogger(config, output), store);
@@ -113,25 +123,6 @@ async function serveRequests(
       tellPrimary({ isClosing: true });
       await closed;
     });
-  prepareStop(() => stopGracefully(app), output, fail);
   tellPrimary({ url: await listen(app, config) });
-}
-
-/** Lets a signal stop the service. @returns a function that stops it once, with a status and the reason of a failure */
-function prepareStop(
-  stop: () => Promise<void>,
-  output: StandardOutput,
-  fail: (error: unknown) => Promise<void>,
-) {
-  let isStopping = false;
-  const stopWith = async (status: number, reason?: string): Promise<void> => {
-    if (isStopping) return;
-    isStopping = true;
-    if (reason !== undefined) process.stderr.write(`${reason}\n`);
-    await stop();
-    await output.flush();
-    process.exit(status);
-  };
-  onStopSignal(() => void stopWith(0).catch(fail));
-  return (status: number, reason: string) => stopWith(status, reason).catch(fail);
+  return app;
 }

@@ -5,7 +5,7 @@ import { AggregatorRegistry, type Registry } from 'prom-client';
 import { WORKER_VARIABLE } from '../config/config';
 import { UserError } from '../config/user-error';
 import { SECOND_MS } from '../time/time';
-import type { LogStream } from '../http/logger';
+import type { DestinationStream } from 'pino';
 import { type MetricList, METRICS } from '../http/metrics';
 
 /** A worker says that it listens, or that the primary process may close the port. */
@@ -32,7 +32,7 @@ export class Workers {
 
   constructor(
     private readonly count: number,
-    private readonly output: LogStream,
+    private readonly output: DestinationStream,
   ) {}
 
   /** True while a worker accepts connections. */

@@ -1,11 +1,6 @@
 import { format } from 'node:util';
-import { type Logger, pino, stdSerializers } from 'pino';
+import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
 import type { Config } from '../config/config';
-
-/** The destination of finished lines. */
-export interface LogStream {
-  write(line: string): void;
-}
 
 /** Matches an API key anywhere in a line: in a path, an error, a request id. */
 const API_KEY = /ask_(live|test)_[0-9A-Za-z]+/g;
@@ -23,7 +18,7 @@ function describe(error: unknown): object {
 }
 
 /** Creates the logger of the process: JSON lines. */
-export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream: LogStream): Logger {
+export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream: DestinationStream): Logger {
   return pino(
     {
       level: logLevel,
