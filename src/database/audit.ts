@@ -12,17 +12,28 @@ export interface AuditedChange {
   readonly madeByKey?: string | undefined;
 }
 
-/** Records a change inside its transaction. A change by a command has the operating-system user of this process. */
+/** The key of a change was revoked while its request was under way. */
+export class RevokedKeyError extends Error {}
+
+/**
+ * Records a change inside its transaction. A change by a command has the operating-system user of this process.
+ *
+ * @throws RevokedKeyError
+ */
 export async function recordAudit(
   transaction: { readonly query: (text: string, values: unknown[]) => Promise<unknown> },
   { command, account, keyId, details = '', madeByKey }: AuditedChange,
 ): Promise<void> {
   // The table of an earlier version has no column made_by_key.
   const maker = madeByKey === undefined ? 'os_user' : 'made_by_key';
-  await transaction.query(
-    `INSERT INTO audit_entries (command, account, key_id, details, ${maker}) VALUES ($1, $2, $3, $4, $5)`,
+  const added = await transaction.query(
+    `INSERT INTO audit_entries (command, account, key_id, details, ${maker})
+     SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS (
+       SELECT FROM api_keys WHERE id = CASE WHEN $5 ~ '^[0-9a-f-]{36}$' THEN $5::uuid END AND revoked_at IS NOT NULL
+     ) RETURNING id`,
     [command, account ?? null, keyId ?? null, details, madeByKey ?? systemUser()],
   );
+  if (Array.isArray(added) && added.length === 0) throw new RevokedKeyError();
 }
 
 /** Returns the name of the user, or its number: a container may run as a user without a name. */

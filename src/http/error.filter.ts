@@ -1,5 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { RevokedKeyError } from '../database/audit';
 import { isDatabaseUnavailable, OutcomeUnknownError } from '../database/database-errors';
 import { type ApiError, JSON_TYPE } from '../api/errors/api-error';
 import { BEARER_CHALLENGE, commonErrors, fromNestException } from '../api/errors/common.errors';
@@ -34,6 +35,7 @@ function toApiError(error: unknown): ApiError {
         'The connection to the database was lost, so this request may or may not have taken effect. Check before you retry; with an Idempotency-Key a retry is safe.',
     });
   }
+  if (error instanceof RevokedKeyError) return commonErrors.revoked_api_key();
   if (isDatabaseUnavailable(error)) return commonErrors.service_unavailable();
   return commonErrors.internal_error();
 }

@@ -23,7 +23,7 @@ export class Bans {
   /** The times of the strikes of each key. A ban deletes them. */
   private readonly strikes = new Map<string, readonly number[]>();
   /** The end of the ban of each key. */
-  private ends = new Map<string, number>();
+  private readonly ends = new Map<string, number>();
   /** The ends of the bans that began here and have no row yet. */
   private readonly unsaved = new Map<string, number>();
 
@@ -70,7 +70,7 @@ export class Bans {
   /** Saves the bans that began here. If that fails, the next call retries. */
   async save(): Promise<void> {
     for (const [keyId, bannedUntil] of this.unsaved) {
-      await this.repository.saveBan(keyId, bannedUntil);
+      await this.repository.saveBan(keyId, bannedUntil, this.banMs);
       this.unsaved.delete(keyId);
     }
   }
@@ -78,15 +78,25 @@ export class Bans {
   /** Reads the bans of all instances. A known ban without a row was lifted. */
   async read(): Promise<void> {
     if (this.banAfter === 0) return;
-    const bans = await this.repository.readBans(this.clock.now());
-    this.ends = new Map([...bans.map((each) => [each.keyId, each.bannedUntil] as const), ...this.unsaved]);
+    const bans = await this.repository.readBans();
     const now = this.clock.now();
+    const banned = new Set([...bans.map(({ keyId }) => keyId), ...this.unsaved.keys()]);
     for (const keyId of this.strikes.keys())
-      if (this.ends.has(keyId) || this.recentStrikes(keyId, now).length === 0) this.strikes.delete(keyId);
+      if (this.recentStrikes(keyId, now).length === 0) this.strikes.delete(keyId);
+    for (const [keyId, bannedUntil] of this.ends) {
+      // The clock was ahead when a later ban began.
+      const isBanned = bannedUntil > now && bannedUntil <= now + this.banMs;
+      if (!isBanned || !banned.has(keyId)) this.ends.delete(keyId);
+    }
+    for (const { keyId, bannedUntil } of bans) {
+      if (bannedUntil <= now || (this.ends.get(keyId) ?? 0) >= bannedUntil) continue;
+      this.strikes.delete(keyId);
+      this.ends.set(keyId, bannedUntil);
+    }
   }
 
   /** Returns the strikes that count: a ban needs them within the strike period. */
   private recentStrikes(keyId: string, now: number): readonly number[] {
-    return (this.strikes.get(keyId) ?? []).filter((at) => at > now - STRIKE_PERIOD_MS);
+    return (this.strikes.get(keyId) ?? []).filter((at) => at > now - STRIKE_PERIOD_MS && at <= now);
   }
 }

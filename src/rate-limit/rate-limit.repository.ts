@@ -27,13 +27,14 @@ const SWEEP = `
   DELETE FROM rate_limit_counters
   WHERE greatest(minute_ends_at, day_ends_at) < least($1, now()) - interval '1 hour'`;
 
+/** A ban ends at most $3 ms from now by the clock of the database: this clock may be ahead. */
 const SAVE_BAN = `
-  INSERT INTO key_bans (key_id, banned_until) VALUES ($1, $2)
+  INSERT INTO key_bans (key_id, banned_until) VALUES ($1, least($2, now() + $3::float8 * interval '1 ms'))
   ON CONFLICT (key_id) DO UPDATE SET banned_until = excluded.banned_until`;
 
 const READ_BANS = `
   SELECT key_id AS "keyId", (extract(epoch FROM banned_until) * 1000)::float8 AS "bannedUntil"
-  FROM key_bans WHERE banned_until > $1`;
+  FROM key_bans`;
 
 /** The counters and the bans. Times are milliseconds since the epoch. */
 @Injectable()
@@ -57,12 +58,12 @@ export class RateLimitRepository {
     await this.sql.rows(SWEEP, [new Date(now)]);
   }
 
-  async saveBan(keyId: string, bannedUntil: number): Promise<void> {
-    await this.sql.rows(SAVE_BAN, [keyId, new Date(bannedUntil)]);
+  async saveBan(keyId: string, bannedUntil: number, banMs: number): Promise<void> {
+    await this.sql.rows(SAVE_BAN, [keyId, new Date(bannedUntil), banMs]);
   }
 
-  /** Returns the bans that have not ended. */
-  readBans(now: number): Promise<{ readonly keyId: string; readonly bannedUntil: number }[]> {
-    return this.sql.rows(READ_BANS, [new Date(now)]);
+  /** Also returns the bans that ended within an hour. */
+  readBans(): Promise<{ readonly keyId: string; readonly bannedUntil: number }[]> {
+    return this.sql.rows(READ_BANS, []);
   }
 }

@@ -17,8 +17,6 @@ import {
 const CONNECT_LIMIT_MS = 750;
 const RETRY_MS = 200;
 const PING_INTERVAL_MS = 500;
-/** Closes the connection to a Redis that is frozen: it responds neither to the login nor to a ping. */
-const SILENCE_LIMIT_MS = 5_000;
 
 /** `take.lua`. The library sends its digest, and the script itself to a Redis that does not know it. */
 const TAKE = {
@@ -50,11 +48,7 @@ export async function createRedisClient(url: string) {
     disableOfflineQueue: true,
     // Redis may close a connection that is idle.
     pingInterval: PING_INTERVAL_MS,
-    socket: {
-      connectTimeout: CONNECT_LIMIT_MS,
-      socketTimeout: SILENCE_LIMIT_MS,
-      reconnectStrategy: RETRY_MS,
-    },
+    socket: { connectTimeout: CONNECT_LIMIT_MS, reconnectStrategy: RETRY_MS },
   });
 }
 
@@ -94,18 +88,17 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     return this.client.isReady && !this.failed;
   }
 
-  /** Waits for the connection, but not for long for a frozen Redis, which accepts it and does not respond to the login. */
+  /** Waits for the first attempt to connect. */
   async onModuleInit(): Promise<void> {
     const { client } = this;
+    client.on('connect', () => this.limitLogin());
     client.on('ready', () => this.reportSuccess('connection'));
     client.on('error', (error) => {
       // Otherwise Redis rejected a ping, which tells nothing about a request, or this store has closed the connection.
       if (client.isOpen && !client.isReady) this.reportFailure('connection', error);
     });
     this.connect();
-    await withTimeout(CONNECT_LIMIT_MS, once(client, 'ready')).catch((error) =>
-      this.reportFailure('connection', error),
-    );
+    await this.attempt();
   }
 
   /** Runs after the last response. */
@@ -141,7 +134,7 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
       return this.merge(owner, limits, report, isTaking);
     } catch (error) {
       // Other requests that were under way fail with the same connection.
-      if (client.isReady) this.replaceConnection(error);
+      if (client.isReady) this.replaceConnection('request', error);
       throw error;
     }
   }
@@ -151,9 +144,26 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     this.client.connect().catch(() => undefined);
   }
 
+  /** Resolves when the attempt under way has succeeded or failed. */
+  private attempt(): Promise<unknown> {
+    const { client } = this;
+    return Promise.race([once(client, 'ready'), once(client, 'end')]).catch(() => undefined);
+  }
+
+  /** A frozen Redis accepts the connection, but does not respond to the login. */
+  private limitLogin(): void {
+    const { client } = this;
+    // The library does not end an attempt under way when the client is closed.
+    if (!client.isOpen) client.destroy();
+    else
+      withTimeout(CONNECT_LIMIT_MS, this.attempt()).catch((error) =>
+        this.replaceConnection('connection', error),
+      );
+  }
+
   /** The next connection may reach another server, such as a new primary. */
-  private replaceConnection(error: unknown): void {
-    this.reportFailure('request', error);
+  private replaceConnection(failed: 'connection' | 'request', error: unknown): void {
+    this.reportFailure(failed, error);
     this.client.destroy();
     this.retryTimer = setTimeout(() => this.connect(), RETRY_MS);
   }

@@ -18,7 +18,12 @@ local function write(key, counter)
 end
 
 local function window(key, newEnd, known)
-  local stored = redis.call('HMGET', key, 'used', 'endsAt')
+  local stored = redis.pcall('HMGET', key, 'used', 'endsAt')
+  if stored.err then
+    -- The value has another type: one such key must not end the sharing. Any other error is raised below.
+    redis.call('DEL', key)
+    stored = redis.call('HMGET', key, 'used', 'endsAt')
+  end
   local counter = { used = tonumber(stored[1]) or 0, endsAt = tonumber(stored[2]) or 0 }
   if counter.endsAt <= now then counter = { used = 0, endsAt = newEnd } end
   -- Redis lost its data, or was unavailable while the instance counted.

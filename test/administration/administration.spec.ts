@@ -1,10 +1,14 @@
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import type { AuditEntry } from '../../src/auth/accounts/audit.dto';
 import type { KeyUsage } from '../../src/usage/usage.dto';
 import { startApp, type TestApp } from '../support/app';
 import { runCli } from '../support/cli';
 import { expectError } from '../support/expect-error';
 import { linksOf } from '../support/links';
+
+const JSON_BODY = { 'content-type': 'application/json' };
 
 describe('administration over HTTP', () => {
   let app: TestApp;
@@ -183,6 +187,20 @@ describe('administration over HTTP', () => {
       expect(await read()).toBe(200);
       expectError(await app.post('/v1/accounts', { name: 'mine' }, { key }), status, code);
     }
+  });
+
+  it('rejects the change of a key that was revoked before its body arrived', async () => {
+    const { id, key } = await app.createKey();
+    const body = JSON.stringify({ name: `late ${randomUUID()}` });
+    const headers = { ...JSON_BODY, authorization: `Bearer ${key}`, 'content-length': body.length };
+    const late = request(`${app.url}/v1/accounts`, { method: 'POST', headers });
+    const response = once(late, 'response') as Promise<[IncomingMessage]>;
+    await new Promise((resolve) => late.write(body.slice(0, -1), resolve));
+    await app.get('/v1/key', { key });
+    expect((await app.send('DELETE', `/v1/keys/${id}`)).status).toBe(200);
+    late.end(body.slice(-1));
+    const [{ statusCode }] = await response;
+    expect(statusCode).toBe(401);
   });
 
   it('keeps names and labels in NFC, and finds an account in each normal form', async () => {

@@ -110,4 +110,29 @@ describe('bans', () => {
     await app.runDueWork();
     expect([await bannedUntil(), await codeOf()]).toEqual([inSeconds(BAN_SECONDS), 'api_key_banned']);
   });
+
+  it('of an instance with a wrong clock stays in force there, and ends in time elsewhere', async () => {
+    setClock(app, Date.now());
+    const database = Object.assign(Object.create(app.database), { drop: () => Promise.resolve() });
+    const other = await startApp(SETTINGS, { database });
+    for (const [seconds, isBanned] of [
+      [-600, false],
+      [86_400, true],
+    ] as const) {
+      ({ key, id } = await app.createKey({ choice }));
+      setClock(other, app.clock.now() + seconds * 1_000);
+      await hammer(other);
+      for (const each of [other, app, other]) await each.runDueWork();
+      expect((await other.get('/v1/pets', { key })).json.code).toBe('api_key_banned');
+      const shown = [(await strikes()).bannedUntil, await bannedUntil()];
+      expect(shown.map((time) => time !== null)).toEqual([isBanned, isBanned]);
+      app.clock.advance({ seconds: BAN_SECONDS });
+      expect([await strikes(), await bannedUntil()]).toEqual([NO_STRIKES, null]);
+      // The clock is right again.
+      setClock(other, app.clock.now());
+      await other.runDueWork();
+      expect(await strikes(key, other)).toEqual(NO_STRIKES);
+    }
+    await other.close();
+  });
 });

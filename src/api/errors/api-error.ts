@@ -49,7 +49,7 @@ export class ApiError extends HttpException {
 }
 
 /** The facts about a `code` that do not depend on the request. */
-interface CodeFacts {
+export interface CodeFacts {
   readonly status: number;
   /** When the service responds with it, in the words of the documents. */
   readonly when: string;

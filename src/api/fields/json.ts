@@ -19,8 +19,11 @@ const MAX_VALUES = 2_000;
  */
 export function parseJson(bytes: Buffer): unknown {
   if (!isUtf8(bytes)) throw malformedJson('it is not valid UTF-8');
-  const value = parseText(bytes.toString());
-  if (countValues(value) > MAX_VALUES) throw malformedJson(`it has more than ${MAX_VALUES} values`);
+  const text = bytes.toString();
+  const value = parseText(text);
+  // The parser keeps one of equal members of one name, but each is a value.
+  if (countValues(value) > MAX_VALUES || countCommas(text) >= MAX_VALUES)
+    throw malformedJson(`it has more than ${MAX_VALUES} values`);
   return value;
 }
 
@@ -79,6 +82,11 @@ function countValues(value: unknown, depth = 0): number {
   if (depth === MAX_DEPTH) throw malformedJson(`it is nested deeper than ${MAX_DEPTH} levels`);
   const values: unknown[] = Object.values(value);
   return values.reduce<number>((count, each) => count + countValues(each, depth + 1), values.length);
+}
+
+/** Counts the commas outside strings, for a text that may have too many. */
+function countCommas(text: string): number {
+  return text.length > MAX_VALUES ? text.replaceAll(/"(?:[^"\\]|\\[^])*"?|[^,"]+/g, '').length : 0;
 }
 
 function malformedJson(reason: string): ApiError {

@@ -208,11 +208,16 @@ function readByFields(
       dto[name] = convert ? convert(value[name]) : value[name];
     }
     const given = dto[name];
-    if (!isValid(given)) mistakes.push(mistakeIn(path + name, rule, given));
+    // A parameter with several values makes a list of one.
+    const isRepeated = input.type === 'query' && Array.isArray(given) && !Array.isArray(fromText?.(''));
+    if (isRepeated) mistakes.push(`${name} must be given once`);
+    else if (!isValid(given)) mistakes.push(mistakeIn(path + name, rule, given));
     if (!classOf || !Array.isArray(given) || given.length > Number(schema.maxItems)) continue;
-    dto[name] = given.map((item: unknown, at) =>
-      isObject(item) ? readByFields(classOf(), item, input, mistakes, `${path}${name}.${at}.`) : item,
-    );
+    dto[name] = given.map((item: unknown, at) => {
+      const place = `${path}${name}.${at}`;
+      if (isObject(item)) return readByFields(classOf(), item, input, mistakes, `${place}.`);
+      return mistakes.push(`${place} must be a JSON object`);
+    });
   }
   return dto;
 }

@@ -23,7 +23,7 @@ import {
 import { headersOf, LOCATION_OF_TEXT, type ResponseHeader } from './header-catalogue';
 
 /** An operation of the API, as `@Operation` declares it for its route and for the OpenAPI document. */
-interface OperationFacts {
+export interface OperationFacts {
   /** The `operationId`. It is unique; generated clients name a method after it. */
   readonly id: string;
   readonly summary: string;

@@ -178,9 +178,10 @@ export class ApiKeysService {
       const key = await this.get(id, manager);
       if (values.revokedAt ? key.revokedAt : isInForce(values, key)) return key;
       precondition?.(key);
-      await manager.update(ApiKeyEntity, { id: key.id }, values);
+      // The audit rejects a change by a revoked key, and a key may revoke itself.
       const common = { account: key.account, keyId: key.id, madeByKey };
       for (const entry of entries) await recordAudit(manager, { ...entry, ...common });
+      await manager.update(ApiKeyEntity, { id: key.id }, values);
       return this.get(id, manager);
     }, transaction);
   }

@@ -41,6 +41,9 @@ export const texts: readonly Row[] = [
   extra('brackets behind an escaped quote', `"x":"\\"${'[{'.repeat(100)}"`, '201'),
   extra('2,000 values, one of them an empty object', `"y":{},${values(1_996)}`, '201'),
   extra('2,001 values', values(1_998), BAD_JSON),
+  extra('2,000 values, most of them of one name', Array(1_998).fill('"categoryId":3').join(), '201'),
+  extra('2,001 values, most of them of one name', Array(1_999).fill('"categoryId":3').join(), BAD_JSON),
+  extra('commas in a text', `"x":"${','.repeat(3_000)}\\""`, '201'),
   extra(
     '2,001 values in other lists',
     `"x":[ ],"y":[[1],{\n},{"a":{ }}],"z":[${'[],'.repeat(1_990)}[]]`,
