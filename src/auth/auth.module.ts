@@ -1,7 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ADMIN_SCOPE, StoreExtension } from '../api/extension/extension';
-import { RateLimitModule } from '../rate-limit';
 import { AccountEntity } from './accounts/account.entity';
 import { AccountsController } from './accounts/accounts.controller';
 import { AccountsRepository } from './accounts/accounts.repository';
@@ -57,7 +56,6 @@ export class AdministrationModule {}
 @StoreExtension({
   name: 'key',
   tags: { key: 'The API key of the request: what it may do, and how much is left.' },
-  imports: [RateLimitModule],
   controllers: [OwnKeyController],
 })
 export class OwnKeyModule {}

@@ -18,7 +18,7 @@ const STRIKE_PERIOD_MS = 5 * MINUTE_MS;
 @Injectable()
 export class Bans {
   /** The number of strikes that ban a key; 0 if bans are switched off. */
-  readonly banAfter: number;
+  private readonly banAfter: number;
   private readonly banMs: number;
   /** The times of the strikes of each key. A ban deletes them. */
   private readonly strikes = new Map<string, readonly number[]>();
@@ -44,9 +44,10 @@ export class Bans {
     return bannedUntil > now ? { bannedUntil, now } : undefined;
   }
 
-  /** Returns the strikes that count, and the end of the ban if the key is banned. */
+  /** Returns the strikes that count, how many ban the key, and the end of the ban if it is banned. */
   standing(keyId: string) {
-    return { strikes: this.recentStrikes(keyId, this.clock.now()).length, ...this.banOf(keyId) };
+    const strikes = this.recentStrikes(keyId, this.clock.now()).length;
+    return { strikes, banAfter: this.banAfter, ...this.banOf(keyId) };
   }
 
   /** Records a 429 of a window. It is a strike, and the last strike begins a ban. */

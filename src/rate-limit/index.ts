@@ -1,4 +1,3 @@
-export { Bans } from './bans';
 export { RateLimitModule } from './rate-limit.module';
 export { COUNTED, RateLimitStore, type Usage } from './rate-limit.store';
 export { ThrottleGuard } from './throttle.guard';

@@ -33,6 +33,6 @@ import { ThrottleGuard } from './throttle.guard';
     RouteLimitGuard,
     ThrottleGuard,
   ],
-  exports: [Bans, RateLimitStore, ThrottleGuard],
+  exports: [RateLimitStore, ThrottleGuard],
 })
 export class RateLimitModule {}

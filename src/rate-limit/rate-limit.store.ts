@@ -52,8 +52,8 @@ declare module 'fastify' {
     /** Undefined if the request is not counted. */
     rateLimit?: Decision;
 
-    /** Set on a route that counts no requests. `strikes` are those that still count. */
-    standing?: WindowsAtTime & { readonly strikes: number };
+    /** Set on a route that counts no requests. Of the key, `strikes` still count, and `banAfter` ban it. */
+    standing?: WindowsAtTime & { readonly strikes: number; readonly banAfter: number };
   }
 }
 

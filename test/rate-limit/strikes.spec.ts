@@ -43,7 +43,7 @@ class KeyAlone {
     return request.rateLimit!;
   }
 
-  standing = () => ({ ...this.bans.standing('key'), banAfter: this.bans.banAfter });
+  standing = () => this.bans.standing('key');
 }
 
 /** Runs workers that share a key for ten minutes. All times are in seconds. @returns that of the first ban */

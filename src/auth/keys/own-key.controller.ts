@@ -4,13 +4,11 @@ import type { Principal } from '../../api/routes/request-context';
 import { CurrentPrincipal } from '../current-principal';
 import { Operation } from '../../api/operation/operation.decorator';
 import { ANY_KEY } from '../../api/routes/route-facts';
-import { Bans, type Usage } from '../../rate-limit';
+import type { Usage } from '../../rate-limit';
 import { ApiKey } from './own-key.dto';
 
 @Controller('key')
 export class OwnKeyController {
-  constructor(private readonly bans: Bans) {}
-
   @Get()
   @Operation({
     id: 'getKey',
@@ -24,7 +22,7 @@ export class OwnKeyController {
   })
   getKey(@CurrentPrincipal() principal: Principal, @Req() { standing }: FastifyRequest): ApiKey {
     if (!standing?.windows.day) throw new Error('ThrottleGuard sets both windows on an uncounted route');
-    const { strikes, bannedUntil } = standing;
+    const { strikes, banAfter, bannedUntil } = standing;
     const { minute, day } = standing.windows;
     return {
       id: principal.keyId,
@@ -37,7 +35,7 @@ export class OwnKeyController {
       limits: { minute: windowOf(minute), day: windowOf(day) },
       strikes: {
         count: strikes,
-        banAfter: this.bans.banAfter,
+        banAfter,
         bannedUntil: bannedUntil === undefined ? null : new Date(bannedUntil),
       },
     };
