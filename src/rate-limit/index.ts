@@ -1,3 +1,3 @@
 export { RateLimitModule } from './rate-limit.module';
-export { COUNTED, RateLimitStore, type Usage } from './rate-limit.store';
+export { COUNTED, RateLimitStore, type Window } from './rate-limit.store';
 export { ThrottleGuard } from './throttle.guard';

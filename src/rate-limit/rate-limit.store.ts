@@ -7,7 +7,7 @@ import { Clock } from '../time/clock';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../time/time';
 
 /** A window as the headers show it. */
-export interface Usage {
+export interface Window {
   readonly limit: number;
   /** Requests left, after this one. */
   readonly remaining: number;
@@ -16,9 +16,9 @@ export interface Usage {
 }
 
 export interface Windows {
-  readonly minute: Usage;
+  readonly minute: Window;
   /** Undefined if the owner has no daily limit. */
-  readonly day: Usage | undefined;
+  readonly day: Window | undefined;
 }
 
 /** The windows of an account or an address, as they stand at one time. */
@@ -237,12 +237,12 @@ function merged(known: Counter, reported: Counter, added: number): Counter {
 
 function windowsOf({ minute, day }: Counters, { perMinute, perDay }: OwnerLimits): Windows {
   return {
-    minute: usageOf(minute, perMinute),
-    day: perDay === undefined ? undefined : usageOf(day, perDay),
+    minute: windowOf(minute, perMinute),
+    day: perDay === undefined ? undefined : windowOf(day, perDay),
   };
 }
 
 /** Converts a counter. After a change to a smaller plan, `used` may exceed the limit. */
-function usageOf({ used, endsAt }: Counter, limit: number): Usage {
+function windowOf({ used, endsAt }: Counter, limit: number): Window {
   return { limit, remaining: Math.max(0, limit - used), resetAt: endsAt };
 }

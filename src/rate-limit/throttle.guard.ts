@@ -13,7 +13,7 @@ import {
   ownerOfRequest,
   type OwnerLimits,
   RateLimitStore,
-  type Usage,
+  type Window,
   type Windows,
   type WindowsAtTime,
 } from './rate-limit.store';
@@ -102,10 +102,10 @@ export class ThrottleGuard implements CanActivate {
  */
 function limitHeaders({ windows, now, bannedUntil }: WindowsAtTime): Record<string, string> {
   // No requests remain until the ban ends.
-  const shown = (counted: Usage): Usage =>
+  const shown = (counted: Window): Window =>
     bannedUntil === undefined ? counted : { limit: counted.limit, remaining: 0, resetAt: bannedUntil };
   // The window may have the time of this process, and the store's time may be later.
-  const left = (name: string, { remaining, resetAt }: Usage): string =>
+  const left = (name: string, { remaining, resetAt }: Window): string =>
     `"${name}";r=${remaining};t=${Math.max(0, seconds(resetAt - now))}`;
   const minute = shown(windows.minute);
   const day = windows.day && shown(windows.day);
@@ -126,15 +126,15 @@ function limitHeaders({ windows, now, bannedUntil }: WindowsAtTime): Record<stri
  * `X-RateLimit-Reset` or later.
  */
 export function tooManyRequests({ now, windows, bannedUntil }: Decision): ApiError {
-  const usage = tightest(windows);
-  const limited = usage === windows.day ? 'daily_quota_exceeded' : 'rate_limit_exceeded';
+  const window = tightest(windows);
+  const limited = window === windows.day ? 'daily_quota_exceeded' : 'rate_limit_exceeded';
   const code = bannedUntil === undefined ? limited : 'api_key_banned';
-  const wait = Math.max(1, seconds(bannedUntil ?? usage.resetAt) - Math.floor(now / SECOND_MS));
+  const wait = Math.max(1, seconds(bannedUntil ?? window.resetAt) - Math.floor(now / SECOND_MS));
   return commonErrors[code]({ headers: { 'Retry-After': String(wait) } });
 }
 
 /** Returns the window with the fewest requests remaining; if both have as many, it is the one that resets later. */
-function tightest({ minute, day }: Windows): Usage {
+function tightest({ minute, day }: Windows): Window {
   if (!day) return minute;
   if (minute.remaining !== day.remaining) return minute.remaining < day.remaining ? minute : day;
   return day.resetAt >= minute.resetAt ? day : minute;

@@ -4,7 +4,7 @@ import type { Principal } from '../../api/routes/request-context';
 import { CurrentPrincipal } from '../current-principal';
 import { Operation } from '../../api/operation/operation.decorator';
 import { ANY_KEY } from '../../api/routes/route-facts';
-import type { Usage } from '../../rate-limit';
+import type { Window } from '../../rate-limit';
 import { ApiKey } from './own-key.dto';
 
 @Controller('key')
@@ -32,7 +32,7 @@ export class OwnKeyController {
       scopes: principal.scopes,
       createdAt: principal.createdAt ?? null,
       expiresAt: principal.expiresAt ?? null,
-      limits: { minute: windowOf(minute), day: windowOf(day) },
+      limits: { minute: shown(minute), day: shown(day) },
       strikes: {
         count: strikes,
         banAfter,
@@ -42,4 +42,4 @@ export class OwnKeyController {
   }
 }
 
-const windowOf = ({ resetAt, ...counts }: Usage) => ({ ...counts, resetAt: new Date(resetAt) });
+const shown = ({ resetAt, ...counts }: Window) => ({ ...counts, resetAt: new Date(resetAt) });
