@@ -64,12 +64,13 @@ const ROWS: readonly Row[] = [
   [
     'createPets',
     { items: [aNewPet(), null, 5, {}] },
-    `${ITEMS}; items.3.name is missing; items.3.categoryId is missing.`,
+    `${ITEMS}; items.1 must be a JSON object; items.2 must be a JSON object; items.3.name is missing; items.3.categoryId is missing.`,
   ],
   ['placeOrder', { petId: undefined }, 'petId is missing.'],
   ['placeOrder', { petId: '1' }, 'petId must be an integer'],
   ['updateOrder', { status: 'lost' }, 'status must be one of '],
-  ...queries('listOrders', ['petId=1.5', 'petId=1&petId=2'], 'petId must be an integer'),
+  ['listOrders', 'petId=1.5', 'petId must be an integer'],
+  ['listOrders', 'petId=1&petId=2', 'petId must be given once.'],
   ...each('createWebhook updateWebhook', 'url', ['http://shop.example'], 'url must be an https URL.'),
   ...each(
     'createWebhook updateWebhook',
