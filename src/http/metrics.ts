@@ -120,10 +120,9 @@ export function serveMetrics(
   const read = async () =>
     (await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()))).flat();
   if (isWorker()) {
-    const respond = async (): Promise<void> => {
-      process.send?.({ metrics: await read() });
-    };
-    process.on('message', (message) => void (message === METRICS && respond()));
+    process.on('message', (message) => {
+      if (message === METRICS) void read().then((list) => process.send?.({ metrics: list }));
+    });
     return;
   }
   // It serves no request, so it does not see that Redis is back.
