@@ -139,7 +139,8 @@ export class WebhooksController {
   resendEvent(
     @CurrentPrincipal() principal: Principal,
     @WebhookId() id: bigint,
-    @PathId('eventId', 'Identifier of the event.', webhookErrors.event_not_found) eventId: bigint,
+    @PathId('eventId', 'Identifier of the event; 0 sends a new test.', webhookErrors.event_not_found, 0)
+    eventId: bigint,
   ) {
     return this.webhooks.resend(principal, id, eventId);
   }

@@ -129,12 +129,13 @@ export class WebhooksService {
   }
 
   /**
-   * Sends an event of the feed again, also to a disabled webhook.
+   * Sends an event of the feed again, also to a disabled webhook. A test has the id 0.
    *
    * @throws ApiError `webhook_not_found`, `event_not_found`
    */
   async resend({ accountId }: Principal, id: bigint, eventId: bigint): Promise<dto.WebhookTest> {
     const webhook = found(await this.webhooks.find({ id, accountId }));
+    if (eventId === 0n) return this.resultOf(await this.eventSender.sendTest(webhook));
     const [event] = eventId > 0n ? (await this.events.read(eventId - 1n, 1, webhook)).events : [];
     // The retention has removed it, or the webhook does not have its type.
     if (event?.id !== eventId) throw webhookErrors.event_not_found();

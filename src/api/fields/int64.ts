@@ -35,11 +35,12 @@ export function PathId(
   name: string,
   description: string,
   notFound: DefinedError & (() => ApiError),
+  example = 1,
 ): ParameterDecorator {
   const transform = (text: string): bigint => {
     const id = parseInt64(text);
     if (id === undefined) throw notFound();
     return id;
   };
-  return PathParam({ name, description, example: 1, schema: int64Schema() }, transform, notFound);
+  return PathParam({ name, description, example, schema: int64Schema() }, transform, notFound);
 }
