@@ -13,7 +13,7 @@ import type { DatabaseConfig } from '../database/data-source';
 import { Sql } from '../database/sql';
 import { commonErrors } from '../api/errors/common.errors';
 import { requireDeclaration } from '../api/routes/route-facts';
-import type { Logger } from 'pino';
+import type { Logger } from '../http/logger';
 import { type Clock, SystemClock } from '../time/clock';
 import { EventTypeRegistry } from '../events';
 import { PetHolds } from '../pets';
@@ -66,7 +66,7 @@ export async function createApp(
     { logger: nestLogger(logger), bodyParser: false, abortOnError: false },
   );
   try {
-    await assemble(app, config, store, workers);
+    await assemble(app, config, logger, store, workers);
   } catch (error) {
     // Background work, such as saving counters, has started.
     await app.close();
@@ -79,6 +79,7 @@ export async function createApp(
 async function assemble(
   app: NestFastifyApplication,
   config: DatabaseConfig,
+  logger: Logger,
   store: Store,
   workers: Workers | undefined,
 ) {
@@ -98,7 +99,7 @@ async function assemble(
   let metrics: Metrics | undefined;
   if (config.metricsPort !== undefined) {
     const source = app.get<DataSource>(getDataSourceToken());
-    metrics = new Metrics(source, fastify, app.get(RateLimitStore));
+    metrics = new Metrics(source, fastify, logger, app.get(RateLimitStore));
     serveMetrics(fastify, metrics, app.get(Registry), config, workers);
   }
   new ProtocolErrors(fastify.log, connections, limitHeaders, methods, metrics).follow(fastify.server);

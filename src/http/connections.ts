@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyServerFactoryHandler } from 'fastify';
 import type { Config } from '../config/config';
 import { SECOND_MS } from '../time/time';
-import type { Logger } from 'pino';
+import type { Logger } from './logger';
 
 /** If for so long nothing is received or sent, a connection is destroyed. It exceeds the wait for the database. */
 const INACTIVITY_TIMEOUT_MS = 30_000;

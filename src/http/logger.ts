@@ -1,6 +1,14 @@
 import { format } from 'node:util';
-import { type DestinationStream, type Logger, pino, stdSerializers } from 'pino';
+import { type Logger as PinoLogger, pino, stdSerializers } from 'pino';
 import type { Config } from '../config/config';
+
+export type Logger = PinoLogger & { readonly droppedLines: () => number };
+
+/** The destination of finished lines. */
+export interface LogStream {
+  write(line: string): void;
+  readonly droppedLines?: number;
+}
 
 /** Matches an API key anywhere in a line: in a path, an error, a request id. */
 const API_KEY = /ask_(live|test)_[0-9A-Za-z]+/g;
@@ -18,8 +26,8 @@ function describe(error: unknown): object {
 }
 
 /** Creates the logger of the process: JSON lines. */
-export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream: DestinationStream): Logger {
-  return pino(
+export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream: LogStream): Logger {
+  const logger = pino(
     {
       level: logLevel,
       base: null,
@@ -28,4 +36,5 @@ export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream: Des
     },
     stream,
   );
+  return Object.assign(logger, { droppedLines: () => stream.droppedLines ?? 0 });
 }

@@ -11,6 +11,7 @@ import { type Config, isWorker } from '../config/config';
 import { commonErrors } from '../api/errors/common.errors';
 import { listenError } from '../config/user-error';
 import { sendError } from './error.filter';
+import type { Logger } from './logger';
 import { routeOf } from './request-log';
 
 /** One Prometheus may collect from many services. */
@@ -42,7 +43,12 @@ export class Metrics {
   });
   private readonly bans = new Counter(this.named('bans_total', 'Bans of API keys.'));
 
-  constructor({ driver }: DataSource, { server }: FastifyInstance, limits: { readonly isShared: boolean }) {
+  constructor(
+    { driver }: DataSource,
+    { server }: FastifyInstance,
+    { droppedLines }: Logger,
+    limits: { readonly isShared: boolean },
+  ) {
     collectDefaultMetrics({ register: this.registry, prefix: PREFIX });
     for (const metric of this.registry.getMetricsAsArray())
       metric.aggregator = OF_WORKERS[metric.aggregator] ?? metric.aggregator;
@@ -65,6 +71,13 @@ export class Metrics {
     this.gauge('database_pool_size', 'Maximum number of connections in the pool.', () => pool.options.max);
     const shared = '1 if Redis shares the rate-limit counters, 0 if this instance counts separately.';
     this.gauge('rate_limit_shared', shared, () => Number(limits.isShared), 'min');
+    const dropped: Counter = new Counter({
+      ...this.named('log_lines_dropped_total', 'Log lines that standard output could not take.'),
+      collect: () => {
+        dropped.reset();
+        dropped.inc(droppedLines());
+      },
+    });
   }
 
   record(request: FastifyRequest, reply: FastifyReply): void {

@@ -22,6 +22,7 @@ const prettify = prettyFactory({
  * the same byte. The exit hook of `pino.destination` would repeat a failing write forever.
  */
 export class StandardOutput {
+  droppedLines = 0;
   private readonly stream: SonicBoom;
   /** The lines that the next write contains. */
   private lines = '';
@@ -31,7 +32,8 @@ export class StandardOutput {
     // With a `minLength` of 0, `flush` and with it `periodicFlush`, which retries, do nothing.
     this.stream = new SonicBoom({ fd, minLength: 1, maxLength: MAX_WAITING_BYTES, periodicFlush: RETRY_MS })
       // It keeps what it could not write.
-      .on('error', () => undefined);
+      .on('error', () => undefined)
+      .on('drop', (text: string) => (this.droppedLines += text.split('\n').length - 1));
   }
 
   /** @param line of the log, or a text for a person */
