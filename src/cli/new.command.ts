@@ -43,8 +43,10 @@ function copyExample(name: string, things: string): void {
   const thing = things.replace(/(?<!ser)ies$/, 'y').replace(/(?<=ss|tus|x|[cs]h)es$|(?<!serie)s$/, '');
   const names: Record<string, string> = { grooming: name, appointments: things, appointment: thing };
   const rename = (text: string) =>
-    text.replaceAll(/(?<=(_?))(grooming|appointments?)(?=([a-z_]?))/gi, (word, before, _, after) =>
-      inFormOf(word, names[word.toLowerCase()] ?? word, before, after),
+    text.replaceAll(
+      // The `S` of AppointmentStatus is another word.
+      /(?<=(_?))(grooming|Grooming|GROOMING|[Aa]ppointments?|APPOINTMENTS?)(?=([A-Za-z_]?))/g,
+      (word, before, _, after) => inFormOf(word, names[word.toLowerCase()] ?? word, before, after),
     );
   const paths = readdirSync(EXAMPLE, { recursive: true, encoding: 'utf8' });
   for (const path of paths.filter((each) => /^(?!node_modules|dist|[.]).*[.]\w+$/.test(each))) {

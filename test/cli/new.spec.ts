@@ -75,6 +75,7 @@ describe('animal-store new', () => {
       'VetClinicCheckUps1795300000000',
       'listVetClinicCheckUps',
       'checkUpErrors.vet_clinic_check_up_not_found',
+      "name: 'VetClinicCheckUpStatus'",
       'Get one check-up',
     ])
       expect(all).toContain(form);

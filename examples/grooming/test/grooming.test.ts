@@ -128,7 +128,7 @@ test('books again only below GROOMING_MAX_BOOKED', async () => {
   assert.equal((await change('booked')).json.code, 'too_many_grooming_appointments');
 });
 
-test('changes an appointment while its animal is sold or removed', async () => {
+test('changes appointments while their animal is sold or removed', async () => {
   for (const end of [sell, (petId: number) => send('DELETE', `/v1/pets/${petId}`)]) {
     const petId = await addPet();
     const { json } = await book(petId);
