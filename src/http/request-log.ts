@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { rawPath } from './request-target';
+import { rawPath } from './framing';
 
 /** The characters of a path in a log line; a request line may have 8,192. */
 const MAX_PATH_LENGTH = 256;

@@ -23,7 +23,7 @@ export class Bans {
   /** The times of the strikes of each key. A ban deletes them. */
   private readonly strikes = new Map<string, readonly number[]>();
   /** The end of the ban of each key. */
-  private readonly ends = new Map<string, number>();
+  readonly ends = new Map<string, number>();
   /** The ends of the bans that began here and have no row yet. */
   private readonly unsaved = new Map<string, number>();
 

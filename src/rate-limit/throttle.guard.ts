@@ -64,7 +64,7 @@ export class ThrottleGuard implements CanActivate {
       });
     }
     if (request.raw[COUNTED]) return true;
-    const ban = principal && this.bans.banOf(principal.keyId);
+    const ban = principal && this.bans.ends.has(principal.keyId) && this.bans.banOf(principal.keyId);
     const decision: Decision | Promise<Decision> = ban
       ? { verdict: 'banned', windows: this.store.peek(owner, limits), ...ban }
       : this.store.take(owner, limits);
