@@ -2,9 +2,10 @@ import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { RevokedKeyError } from '../database/audit';
 import { isDatabaseUnavailable, OutcomeUnknownError } from '../database/database-errors';
-import { type ApiError, JSON_TYPE } from '../api/errors/api-error';
-import { BEARER_CHALLENGE, commonErrors, fromNestException } from '../api/errors/common.errors';
+import type { ApiError } from '../api/errors/api-error';
+import { commonErrors, fromNestException } from '../api/errors/common.errors';
 import { RouteMethods } from './route-methods';
+import { sendError } from './send-error';
 
 /** Writes the Error body for every thrown value, and logs the cause of 500 and 503. */
 @Catch()
@@ -45,15 +46,4 @@ function removeInvalidHeaders(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     if (/[^\t\x20-\x7e\x80-\xff]/.test(String(value))) reply.removeHeader(name);
   }
-}
-
-/** Sends an error. Hooks, which run before every filter, call it themselves. */
-export function sendError(reply: FastifyReply, error: ApiError): FastifyReply {
-  const status = error.getStatus();
-  reply.request.errorCode = error.code;
-  reply.code(status).headers(error.headers).type(JSON_TYPE);
-  // RFC 9110, 15.5.2.
-  if (status === 401 && !reply.hasHeader('WWW-Authenticate'))
-    reply.header('WWW-Authenticate', BEARER_CHALLENGE);
-  return reply.send(error.body);
 }

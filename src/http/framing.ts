@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import type { ApiError } from '../api/errors/api-error';
 import { commonErrors } from '../api/errors/common.errors';
-import { sendError } from './error.filter';
+import { sendError } from './send-error';
 
 /** The longest request target in bytes: Node's parser accepts ASCII only, and limits target and headers together. */
 export const TARGET_LIMIT_BYTES = 8_192;

@@ -10,7 +10,7 @@ import type { DataSource } from 'typeorm';
 import { type Config, isWorker } from '../config/config';
 import { commonErrors } from '../api/errors/common.errors';
 import { listenError } from '../config/user-error';
-import { sendError } from './error.filter';
+import { sendError } from './send-error';
 import type { Logger } from './logger';
 import { routeOf } from './request-log';
 
