@@ -37,8 +37,9 @@ const CHECK_INTERVAL_MS = 60_000;
 export class Sql {
   private readonly pool: Pool;
   private readonly reads: PipelinedReads | undefined;
-  /** The statements in the form that node-postgres takes, by their text. */
-  private readonly queries = new Map<string, QueryConfig>();
+  /** The statements in the form that node-postgres takes, by their text: those that `read` takes, and the others. */
+  private readonly arrayQueries = new Map<string, QueryConfig>();
+  private readonly objectQueries = new Map<string, QueryConfig>();
   private readonly pings = new CoalescedRead<unknown>();
   private checkedAt = performance.now();
   /** False if a pooler has no prepared statements. */
@@ -134,7 +135,8 @@ export class Sql {
     parameters: unknown[],
     transaction: EntityManager | undefined,
   ): Promise<unknown[]> {
-    const query = this.queries.get(statement.text) ?? this.prepare(statement);
+    const queries = statement.read ? this.arrayQueries : this.objectQueries;
+    const query = queries.get(statement.text) ?? this.prepare(statement, queries);
     const runner = transaction?.queryRunner;
     if (!runner) {
       return this.reads && statement.isPipelined
@@ -146,13 +148,13 @@ export class Sql {
     return runner.query(query as unknown as string, parameters, true).then(({ records }) => records);
   }
 
-  private prepare({ text, read, isPlannedAnew }: Statement): QueryConfig {
+  private prepare({ text, read, isPlannedAnew }: Statement, queries: Map<string, QueryConfig>): QueryConfig {
     const isNamed = this.arePrepared && !isPlannedAnew;
     const rowMode = read ? { rowMode: 'array' } : {};
     const config = { name: isNamed ? nameOf(text) : undefined, text, ...rowMode };
     // node-postgres copies the own properties of a query at each execution, in more time than it takes to send it.
     const query: QueryConfig = Object.create(config);
-    this.queries.set(text, query);
+    queries.set(text, query);
     return query;
   }
 }
@@ -187,6 +189,8 @@ interface Connection {
   /** When each read under way was sent, by performance.now(), the oldest first: results arrive in this order. */
   readonly sent: number[];
   isOpen: boolean;
+  /** True after the read that the server works at has taken too long. Those behind it may have their timers in its turn. */
+  isStuck: boolean;
   /** Closes it, unless a read under way restarts it. */
   readonly idle: NodeJS.Timeout;
 }
@@ -217,7 +221,9 @@ class PipelinedReads {
         connection.sent.shift();
         if (!error) return resolve(result.rows);
         if (isUnusable(error)) this.close(connection);
-        const isRepeatable = !isQueryTimeout(error) && (isUnusable(error) || isConnectionLost(error));
+        const isLate = isQueryTimeout(error);
+        const isRepeatable = isLate ? connection.isStuck : isUnusable(error) || isConnectionLost(error);
+        connection.isStuck ||= isLate;
         if (isRepeatable) resolve(runOnPool(this.pool, query, parameters));
         else reject(failureOf(query, parameters, error));
       };
@@ -251,7 +257,7 @@ class PipelinedReads {
   private async openOne(): Promise<void> {
     const client = new BoundedClient({ ...this.pool.options, pipeline: true });
     const idle = setTimeout(() => this.close(connection), IDLE_CONNECTION_TIMEOUT_MS).unref();
-    const connection: Connection = { client, sent: [], isOpen: false, idle };
+    const connection: Connection = { client, sent: [], isOpen: false, isStuck: false, idle };
     this.connections.add(connection);
     client.once('end', () => this.connections.delete(connection));
     try {
