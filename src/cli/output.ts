@@ -1,4 +1,7 @@
+import { writeFileSync } from 'node:fs';
+import { Socket } from 'node:net';
 import { createInterface } from 'node:readline';
+import type { Writable } from 'node:stream';
 import { Command, type Option } from 'commander';
 import { stringify } from 'lossless-json';
 import { UserError } from '../config/user-error';
@@ -61,7 +64,20 @@ export function watchOutput(): void {
     );
     process.exit(1);
   });
+  const isFile = !((stdout as Writable) instanceof Socket);
+  // oxlint-disable-next-line no-underscore-dangle
+  if (isFile) stdout._write = writeWhole;
 }
+
+/** Writes to a file. Node's own function ignores that a disk that becomes full takes only a part. */
+const writeWhole: Writable['_write'] = (chunk: Buffer, _encoding, done) => {
+  try {
+    writeFileSync(process.stdout.fd, chunk);
+    done();
+  } catch (error) {
+    done(error instanceof Error ? error : undefined);
+  }
+};
 
 /** Escapes what could change how a terminal shows the text around it. In JSON the escape has the same meaning. */
 export function printable(text: string): string {

@@ -124,7 +124,8 @@ function readServer(directory: string) {
     // Lines: pid, data folder, start in seconds, port, socket folder, listen address, shared memory, status.
     const [pid = '', , , , socketFolder = '', , , status = ''] = file.split('\n');
     const isReady = status.trim() === 'ready';
-    const [, purpose, owner = pid] = /cluster_name=(service|command) (\d+)/.exec(command) ?? [];
+    // The server of version 1.1 does not name the process that started it.
+    const [, purpose = 'service', owner = pid] = /cluster_name=(service|command) (\d+)/.exec(command) ?? [];
     return { file, pid, socketFolder, isReady, purpose, owner: isReady ? owner : pid };
   } catch {
     return undefined;

@@ -10,18 +10,13 @@ import type { NewPet, Pet, PetUpdate } from './pets.dto';
 /** The columns of an animal, named as its members. */
 export const SELECTED_PET_COLUMNS = PET_COLUMNS.map(({ member, name }) => `${name} AS "${member}"`).join();
 
-const MEMBERS = PET_COLUMNS.map(({ member }) => member);
-
-function read(values: readonly unknown[]): Pet {
-  const pet: Record<string, unknown> = {};
-  // Object.fromEntries takes six times as long.
-  MEMBERS.forEach((member, at) => {
-    pet[member] = values[at];
-  });
-  // The columns are those of the members.
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion
-  return pet as unknown as Pet;
-}
+/** In the order of the columns. A loop over them would take six times as long. */
+const read = ([id, name, categoryId, status]: [bigint, string, bigint, PetStatus]): Pet => ({
+  id,
+  name,
+  categoryId,
+  status,
+});
 
 /**
  * The words of a name, as the index of the migrations has them, and those of a text that a name must have: the last one may

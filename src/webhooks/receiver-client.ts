@@ -53,8 +53,8 @@ const TIMEOUT_MS = 10 * SECOND_MS;
 const MAX_RESPONSE_BYTES = 4_096;
 /** The code points of a response that its owner sees. */
 export const SHOWN_LENGTH = 200;
-/** Node.js ignores any number of responses 1xx before the response. */
-const MAX_INFORMATION = 10;
+/** Node.js ignores any number of empty lines and of responses 1xx before the response. */
+const MAX_BEFORE_RESPONSE = 65_536;
 const RESOLVER = { timeout: 2 * SECOND_MS, tries: 2 };
 
 /** Sends requests to receivers, which may be anywhere and hostile. */
@@ -114,7 +114,11 @@ export class ReceiverClient {
   /** Returns the addresses of a host. Unlike `lookup` of `node:dns` it blocks no thread, however slow the name servers are. */
   protected async resolve(hostname: string): Promise<readonly string[]> {
     const resolver = new Resolver(RESOLVER);
-    const answers = await Promise.allSettled([resolver.resolve4(hostname), resolver.resolve6(hostname)]);
+    const queries = [resolver.resolve4(hostname), resolver.resolve6(hostname)];
+    // Some name servers never answer for a family that the host lacks.
+    const wait = () => setTimeout(() => resolver.cancel(), SECOND_MS).unref();
+    void Promise.any(queries).then(wait, () => undefined);
+    const answers = await Promise.allSettled(queries);
     return answers.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
   }
 
@@ -133,14 +137,24 @@ export class ReceiverClient {
       ...CONNECT,
       ...(!this.config.webhooksAllowPrivate && { lookup: this.lookup }),
     });
+    let hasBegun = false;
     let before = 0;
-    request.on('information', () => {
-      before += 1;
-      if (before > MAX_INFORMATION) request.destroy(new DeliveryError('The receiver does not respond.'));
+    const count = (chunk: Buffer): void => {
+      before += chunk.length;
+      if (!hasBegun && before > MAX_BEFORE_RESPONSE)
+        request.destroy(new DeliveryError('The receiver does not respond.'));
+    };
+    request.on('socket', (socket) => {
+      socket.on('data', count);
+      request.once('close', () => socket.off('data', count));
+    });
+    // Node.js has detached the socket: nothing else closes it.
+    request.on('upgrade', ({ statusCode }, socket) => {
+      socket.destroy();
+      request.emit('error', new DeliveryError(`The response was ${statusCode}.`));
     });
     // Some receivers send superfluous bytes after a complete response.
     request.on('error', () => undefined);
-    let hasBegun = false;
     request.on('response', () => (hasBegun = true));
     try {
       const [response]: IncomingMessage[] = await once(request.end(body), 'response', options);

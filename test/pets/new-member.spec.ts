@@ -32,6 +32,9 @@ const ADDED: readonly [file: string, before: string, text: string][] = [
     "  status: { type: 'text' },",
     "  weightGrams: { type: 'integer', name: 'weight_grams' },\n",
   ],
+  ['pets.repository.ts', 'status]: [bigint', 'weightGrams, '],
+  ['pets.repository.ts', 'PetStatus]): Pet', 'number, '],
+  ['pets.repository.ts', '  status,\n});', '  weightGrams,\n'],
   [
     'migrations/pets.migrations.ts',
     'export class PetWordBlocks1795219200071',
