@@ -10,12 +10,19 @@ export const REQUEST = 'request';
 
 const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
+/** Lines in a second for requests that no window admits, such as 429s: nothing else bounds them. */
+const MAX_UNCOUNTED = 10;
+
 /** Logs one line for each response, without headers, query and body, because these may contain secrets. */
 export class RequestLog extends LogController {
+  private second = 0;
+  private uncounted = 0;
+
   /** Logs nothing yet: the line needs the response, and the error filter logs failures. */
   override incomingRequest(): void {}
 
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
+    if (request.rateLimit?.verdict !== 'admitted' && this.isFlooded()) return;
     const line = {
       method: request.method,
       path: loggedPath(request.originalUrl),
@@ -28,6 +35,14 @@ export class RequestLog extends LogController {
     };
     if (error) request.log.warn({ ...line, err: error }, 'the response was not delivered');
     else request.log.info(line, REQUEST);
+  }
+
+  private isFlooded(): boolean {
+    const second = Math.floor(performance.now() / 1_000);
+    if (second !== this.second) this.uncounted = 0;
+    this.second = second;
+    this.uncounted += 1;
+    return this.uncounted > MAX_UNCOUNTED;
   }
 }
 

@@ -96,4 +96,12 @@ describe('the request log', () => {
       expect(`/v1/${'x'.repeat(length)}ask_test_…`).toContain(String(path));
     }
   });
+
+  it('has at most ten lines a second for requests that no limit admits', async () => {
+    const before = app.log.length;
+    const begin = performance.now();
+    await Promise.all(Array.from({ length: 200 }, () => app.get('/nothing')));
+    const seconds = 2 + Math.floor((performance.now() - begin) / 1_000);
+    expect(app.log.length - before).toBeLessThanOrEqual(10 * seconds);
+  });
 });
