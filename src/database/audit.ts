@@ -15,6 +15,9 @@ export interface AuditedChange {
 /** The key of a change was revoked while its request was under way. */
 export class RevokedKeyError extends Error {}
 
+/** Null for a key of a team's authenticator, whose id may be any text. */
+const KEY_ID = "CASE WHEN $5 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN $5::uuid END";
+
 /**
  * Records a change inside its transaction. A change by a command has the operating-system user of this process.
  *
@@ -29,7 +32,7 @@ export async function recordAudit(
   const added = await transaction.query(
     `INSERT INTO audit_entries (command, account, key_id, details, ${maker})
      SELECT $1, $2, $3, $4, $5 WHERE NOT EXISTS (
-       SELECT FROM api_keys WHERE id = CASE WHEN $5 ~ '^[0-9a-f-]{36}$' THEN $5::uuid END AND revoked_at IS NOT NULL
+       SELECT FROM api_keys WHERE id = ${KEY_ID} AND revoked_at IS NOT NULL
      ) RETURNING id`,
     [command, account ?? null, keyId ?? null, details, madeByKey ?? systemUser()],
   );

@@ -62,6 +62,12 @@ describe("an authenticator of a team's own", () => {
     expect(await show()).toMatchObject({ ...own, label: 'till', ...times });
   });
 
+  it.each(['deadbeef'.repeat(4) + 'dead', '-'.repeat(36)])('may give a key the id %s', async (keyId) => {
+    result.of = (principal) => ({ principal: { ...principal, keyId } });
+    const options = { key: tokenOf('admin', ['admin']), isDocumented };
+    expect((await app.post('/v1/accounts', { name: keyId }, options)).status).toBe(201);
+  });
+
   it.each<[string, Partial<Principal>]>([
     ['limits without an end', { limits: { perMinute: Infinity, perDay: 5 } }],
     ['limits that are no numbers', { limits: { perMinute: 5, perDay: NaN } }],
