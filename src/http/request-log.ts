@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { rawPath } from './framing';
+import { COUNTED } from '../rate-limit';
 
 /** The characters of a path in a log line; a request line may have 8,192. */
 const MAX_PATH_LENGTH = 256;
@@ -22,7 +23,7 @@ export class RequestLog extends LogController {
   override incomingRequest(): void {}
 
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
-    if (request.rateLimit?.verdict !== 'admitted' && this.isFlooded()) return;
+    if (request.rateLimit?.verdict !== 'admitted' && !request.raw[COUNTED] && this.isFlooded()) return;
     const line = {
       method: request.method,
       path: loggedPath(request.originalUrl),
