@@ -31,15 +31,4 @@ describe('the prose', () => {
   ])('of every %s follows docs/style.md', (_what, pattern, proseOf) => {
     expect(problemsIn(pattern, proseOf)).toEqual([]);
   });
-
-  it.each([
-    [
-      'Whoever sends it is refused.',
-      ['1: "Whoever" (the client, the service, the request, …; if, that)', '1: "refused" (reject)'],
-    ],
-    [`${'word '.repeat(31)}.`, ['1: a sentence of 31 words (at most 30)']],
-    ['The service rejects it.', []],
-  ])('%s', (text, problems) => {
-    expect(problemsOf({ line: 1, text })).toEqual(problems);
-  });
 });

@@ -1,21 +1,7 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 const ROOT = join(__dirname, '..');
-
-describe('SECURITY.md', () => {
-  const page = readFileSync(join(ROOT, 'SECURITY.md'), 'utf8');
-
-  it('names only specs that exist, at least one for each of the ten risks', () => {
-    const rows = page.split('\n').filter((line) => /^\| API\d+ /.test(line));
-    expect(rows).toHaveLength(10);
-    for (const row of rows) {
-      const specs = [...row.matchAll(/`(test\/[^`]+)`/g)].map(([, path]) => path!);
-      expect(specs.length).toBeGreaterThan(0);
-      expect(specs.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
-    }
-  });
-});
 
 describe('the source', () => {
   it('connects only to the database, Redis and the receivers of webhooks', () => {

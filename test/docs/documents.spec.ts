@@ -2,26 +2,15 @@ import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { median } from '../long/support/median';
-import { proseOfMarkdown } from '../prose/texts';
 import { codeBlocksOf, type Document, documents, filesOf, read, ROOT } from './documents';
 
 const MAX_WORDS = 13_500;
-/** A shorter sentence, such as "Stop the service.", may stand in two documents. */
-const MIN_WORDS_OF_SENTENCE = 8;
 
 const manual = documents.filter(({ path }) => /^(README|CONTRIBUTING|docs\/)/.test(path));
 
 /** Counts as `wc -w` does. */
 function wordsOf({ text }: Document): number {
   return text.split(/\s+/).filter((word) => word !== '').length;
-}
-
-function sentencesOf({ text }: Document): string[] {
-  const sentences = proseOfMarkdown(text).flatMap((paragraph) =>
-    paragraph.text.split(/(?<=[.!?])\s+(?=\S)|\s\|\s/),
-  );
-  const words = sentences.map((sentence) => sentence.toLowerCase().match(/[\w'/-]+/g) ?? []);
-  return words.filter(({ length }) => length >= MIN_WORDS_OF_SENTENCE).map((each) => each.join(' '));
 }
 
 /** True if the parts between lines `// …` are whole lines of the file, in its order. */
@@ -53,17 +42,14 @@ describe('README.md, CONTRIBUTING.md and docs', () => {
     expect(sum > MAX_WORDS ? counts : []).toEqual([]);
   });
 
-  it('append to a log: the restart after a crash must keep the cause, and logrotate may empty the file', () => {
-    expect(documents.flatMap(({ text }) => text.match(/(?<!>)> ?[^>\s]+\.log\b/g) ?? [])).toEqual([]);
-  });
-
   it('the README has at most 120 lines', () => {
     expect(read('README.md').split('\n').length).toBeLessThanOrEqual(120);
   });
 
-  it('name only files and scripts of npm that exist', () => {
+  it('and SECURITY.md name only files and scripts of npm that exist', () => {
     const { scripts } = JSON.parse(read('package.json')) as { scripts: Record<string, string> };
-    const missing = manual.flatMap(({ path, text }) => {
+    const security = documents.filter(({ path }) => path === 'SECURITY.md');
+    const missing = [...manual, ...security].flatMap(({ path, text }) => {
       const files = [...text.matchAll(/`([\w.-]+\/[\w./-]+\.(?:ts|lua|mjs|cjs|md|ya?ml|json|service))`/g)]
         .map(([, name]) => name!)
         .filter((name) => !['', 'src'].some((folder) => existsSync(join(ROOT, folder, name))));
@@ -90,16 +76,6 @@ describe('the documents', () => {
     const example = /`(whsec_\S+)` signs `(\w+)[.](\d+)[.](\S+)` as `(\S+)`/.exec(read('docs/events.md'));
     const [, secret = '', id = '', seconds, body = '', signature] = example ?? [];
     expect(new Webhook(secret).sign(id, new Date(Number(seconds) * 1_000), body)).toBe(signature);
-  });
-
-  it(`repeat no sentence of ${MIN_WORDS_OF_SENTENCE} words or more of another document`, () => {
-    const places = new Map<string, Set<string>>();
-    for (const document of documents) {
-      for (const sentence of sentencesOf(document)) {
-        places.set(sentence, (places.get(sentence) ?? new Set()).add(document.path));
-      }
-    }
-    expect([...places].filter(([, paths]) => paths.size > 1)).toEqual([]);
   });
 
   it('link only to files and headings that exist', () => {
