@@ -1,7 +1,6 @@
 // Runs spec files in the main context of their worker, so that packages and the service are loaded once for all files (see
 // packages.cjs and sources.cjs). Jest's own environment creates a context for each file and loads 2,700 modules into each.
 require('../typescript.cjs');
-const asyncHooks = require('node:async_hooks');
 const { createRequire } = require('node:module');
 const v8 = require('node:v8');
 const vm = require('node:vm');
@@ -27,31 +26,6 @@ vm.compileFunction = (code, parameters, { parsingContext, importModuleDynamicall
   compiled.set(options.filename, { code, run });
   return run;
 };
-
-/**
- * Holds the running test for jest-circus, which wants an AsyncLocalStorage. While one is enabled, Node.js 20 and 22 run hooks
- * for each promise, also of the service. Tests follow each other, so a variable is enough.
- */
-class RunningTest {
-  getStore() {
-    return this.test;
-  }
-
-  run(test, work) {
-    const outer = this.test;
-    this.test = test;
-    return Promise.resolve(work()).finally(() => (this.test = outer));
-  }
-}
-const { AsyncLocalStorage } = asyncHooks;
-let nextStorage = AsyncLocalStorage;
-Object.defineProperty(asyncHooks, 'AsyncLocalStorage', {
-  get: () => {
-    const storage = nextStorage;
-    nextStorage = AsyncLocalStorage;
-    return storage;
-  },
-});
 
 /** jest keeps these on the global object of a spec file. The next file must not find them: its errors would be lost. */
 const KEPT_BY_JEST = [
@@ -132,8 +106,6 @@ module.exports = class extends TestEnvironment {
       shareDocuments();
       isShared = true;
     }
-    // jest-circus is loaded next.
-    nextStorage = RunningTest;
     const { ownSources = false } = config.projectConfig.testEnvironmentOptions;
     // Coverage counts only what Jest has compiled.
     if (!ownSources && !config.globalConfig.collectCoverage) globalThis.requireSource = requireInMainContext;
