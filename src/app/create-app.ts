@@ -24,7 +24,6 @@ import { Connections, MAX_HEAD_BYTES } from '../http/connections';
 import { JsonBodyGuard, leaveBodiesUnread } from '../http/json-body.guard';
 import { Metrics, serveMetrics } from '../http/metrics';
 import { createDocument } from '../api/openapi/document';
-import { serveGuide } from '../http/pages/guide';
 import { servePages } from '../http/pages/pages';
 import { addResponseSchemas } from '../api/openapi/schemas';
 import { ProtocolErrors } from '../http/protocol-errors';
@@ -118,7 +117,6 @@ async function assemble(
     return { status: 'ok' };
   });
   servePages(fastify, config, document);
-  serveGuide(fastify, config);
 }
 
 /** Passes Nest's own messages to our logger; messages of a normal start have the level debug. */

@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
-import type { Config } from '../../config/config';
+import { Marked } from 'marked';
+import { type Config, siteOf } from '../../config/config';
 import { entityTagOf } from '../../api/entity-tags/entity-tag';
 import { JSON_TYPE } from '../../api/errors/api-error';
 import { jsonText, yamlText } from '../../api/openapi/document';
@@ -15,19 +16,49 @@ const JAVASCRIPT = { 'Content-Type': 'text/javascript; charset=utf-8' };
 const YAML = { 'Content-Type': 'application/yaml; charset=utf-8' };
 
 /** Read at the start: a later version may replace the files. */
-export const read = (file: string): string => readFileSync(join(__dirname, file), 'utf8');
+const read = (file: string): string => readFileSync(join(__dirname, file), 'utf8');
 const ICON = read('icon.svg');
 const STYLE = read('pages.css');
 const FRONT_PAGE = { html: read('front-page.html'), script: read('front-page.js') };
 const DOCS = { html: read('docs.html'), style: read('docs.css'), script: read('docs.js') };
+const GUIDE = read('guide.html');
+const LINKS = read('llms.txt');
 
-/** Serves the OpenAPI document, the front page at `/` and Swagger UI at `/docs`, without a key and from memory. */
+const DOCUMENTS = join(__dirname, '..', '..', '..', 'docs');
+
+/** The documents for clients, and the paths of their pages. */
+const PAGES: Readonly<Record<string, string>> = {
+  'guide.md': 'guide',
+  'events.md': 'guide/events',
+  'errors.md': 'guide/errors',
+  'api-details.md': 'guide/details',
+  'agents.md': 'guide/agents',
+};
+
+/** A link of Markdown to another file of the package. */
+const LINK = /\[([^\]]+)\]\((?!https:|#)([^)#]+)([^)]*)\)/g;
+
+const marked = new Marked({
+  renderer: {
+    heading({ tokens, depth, text }) {
+      // The anchors of GitHub.
+      const id = text
+        .toLowerCase()
+        .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+        .replaceAll(' ', '-');
+      return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+    },
+  },
+});
+
+/** Serves the OpenAPI document, the guide, the front page at `/` and Swagger UI at `/docs`, without a key and from memory. */
 export function servePages(fastify: FastifyInstance, config: Config, document: OpenAPIObject): void {
   const { docsEnabled, publicBaseUrl } = config;
   serveStatic(fastify, '/openapi.json', () => [{ 'Content-Type': JSON_TYPE }, jsonText(document)]);
   serveStatic(fastify, '/openapi.yaml', () => [YAML, yamlText(document)]);
   serveStatic(fastify, '/favicon.ico', () => [{ 'Content-Type': 'image/svg+xml' }, ICON]);
   serveStatic(fastify, '/guide/pages.css', () => [CSS, STYLE]);
+  serveGuide(fastify, config);
   if (!docsEnabled) return;
   // The page sends the key to the base URL; if that is a path, to the address in the browser. No other character of a
   // base URL has a meaning in HTML.
@@ -43,8 +74,47 @@ export function servePages(fastify: FastifyInstance, config: Config, document: O
     serveStatic(fastify, `/docs/${file}`, () => [type, readFileSync(join(SWAGGER_UI, file))]);
 }
 
+/** Serves the documents for clients as pages, and links to them for language models (llmstxt.org). */
+function serveGuide(fastify: FastifyInstance, config: Config): void {
+  const hasMcp = fastify.hasRoute({ method: 'POST', url: '/mcp' });
+  serveStatic(fastify, '/llms.txt', () => [
+    { 'Content-Type': 'text/markdown; charset=utf-8' },
+    linksForAgents(config, hasMcp),
+  ]);
+  const documents = Object.entries(PAGES).map(([file, path]) => {
+    const text = readFileSync(join(DOCUMENTS, file), 'utf8').replaceAll(/<!--.*?-->\n*/gs, '');
+    return { path, text, title: /^# (.*)/.exec(text)?.[1] ?? file };
+  });
+  const pages = documents.map(({ path, title }) => [path, title]);
+  if (config.docsEnabled) pages.unshift(['', 'Animal Store'], ['docs', 'API reference']);
+  for (const { path, text, title } of documents) {
+    const root = path.includes('/') ? '../' : './';
+    const links = pages.map(([to, name]) => `<a href="${root}${to}">${name}</a>`).join('\n');
+    const render = () => marked.parse(linkPages(text, root), { async: false });
+    serveStatic(fastify, `/${path}`, () => [
+      pageHeaders(),
+      fill(GUIDE, { title, root, links, content: render() }),
+    ]);
+  }
+}
+
+function linksForAgents({ publicBaseUrl: base, docsEnabled }: Config, hasMcp: boolean): string {
+  const root = siteOf(base);
+  const docs = `- [Swagger UI](${root}/docs): the same for people, with a form for each operation\n`;
+  const mcp = `- [Model Context Protocol](${root}/mcp): Streamable HTTP; one tool for each operation that the key may use\n`;
+  return fill(LINKS, { root, base, more: (docsEnabled ? docs : '') + (hasMcp ? mcp : '') });
+}
+
+/** Replaces links to documents by links to their pages, and links to files that the service does not have by their text. */
+function linkPages(markdown: string, root: string): string {
+  return markdown.replaceAll(LINK, (_link, text: string, file: string, anchor: string) => {
+    const path = file === '../openapi.json' ? 'openapi.json' : PAGES[file];
+    return path === undefined ? text : `[${text}](${root}${path}${anchor})`;
+  });
+}
+
 /** Fills the places of a file, such as `{{title}}`. */
-export function fill(file: string, parts: Readonly<Record<string, string>>): string {
+function fill(file: string, parts: Readonly<Record<string, string>>): string {
   return file.replaceAll(/{{(\w+)}}/g, (_, name: string) => parts[name] ?? '');
 }
 
@@ -55,7 +125,7 @@ type Content = readonly [Readonly<Record<'Content-Type', string> & Record<string
  * Serves the same content to every client, without a key. The first request makes it and hashes the bytes. All responses
  * share them: any client may request the largest document, and a string would be encoded for each response.
  */
-export function serveStatic(fastify: FastifyInstance, path: string, make: () => Content): void {
+function serveStatic(fastify: FastifyInstance, path: string, make: () => Content): void {
   let response: { bytes: Buffer; headers: Readonly<Record<string, string>> } | undefined;
   fastify.get(path, { config: { public: true, entityTag: [] } }, (_request, reply) => {
     if (!response) {
@@ -73,7 +143,7 @@ export function serveStatic(fastify: FastifyInstance, path: string, make: () => 
  *
  * @param connectTo base URLs to which the page's scripts may send requests; a path is one of this origin
  */
-export function pageHeaders(connectTo: readonly string[] = []) {
+function pageHeaders(connectTo: readonly string[] = []) {
   const origins = connectTo.filter((url) => URL.canParse(url)).map((url) => new URL(url).origin);
   return {
     'Content-Type': 'text/html; charset=utf-8',
