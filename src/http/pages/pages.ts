@@ -15,15 +15,6 @@ const JAVASCRIPT = { 'Content-Type': 'text/javascript; charset=utf-8' };
 // RFC 9512.
 const YAML = { 'Content-Type': 'application/yaml; charset=utf-8' };
 
-/** Read at the start: a later version may replace the files. */
-const read = (file: string): string => readFileSync(join(__dirname, file), 'utf8');
-const ICON = read('icon.svg');
-const STYLE = read('pages.css');
-const FRONT_PAGE = { html: read('front-page.html'), script: read('front-page.js') };
-const DOCS = { html: read('docs.html'), style: read('docs.css'), script: read('docs.js') };
-const GUIDE = read('guide.html');
-const LINKS = read('llms.txt');
-
 const DOCUMENTS = join(__dirname, '..', '..', '..', 'docs');
 
 /** The documents for clients, and the paths of their pages. */
@@ -54,33 +45,40 @@ const marked = new Marked({
 /** Serves the OpenAPI document, the guide, the front page at `/` and Swagger UI at `/docs`, without a key and from memory. */
 export function servePages(fastify: FastifyInstance, config: Config, document: OpenAPIObject): void {
   const { docsEnabled, publicBaseUrl } = config;
-  serveStatic(fastify, '/openapi.json', () => [{ 'Content-Type': JSON_TYPE }, jsonText(document)]);
-  serveStatic(fastify, '/openapi.yaml', () => [YAML, yamlText(document)]);
-  serveStatic(fastify, '/favicon.ico', () => [{ 'Content-Type': 'image/svg+xml' }, ICON]);
-  serveStatic(fastify, '/guide/pages.css', () => [CSS, STYLE]);
+  const serveFile = (path: string, headers: Headers, file: string): void => {
+    const text = read(file);
+    serveStatic(fastify, path, headers, () => text);
+  };
+  serveStatic(fastify, '/openapi.json', { 'Content-Type': JSON_TYPE }, () => jsonText(document));
+  serveStatic(fastify, '/openapi.yaml', YAML, () => yamlText(document));
+  serveFile('/favicon.ico', { 'Content-Type': 'image/svg+xml' }, 'icon.svg');
+  serveFile('/guide/pages.css', CSS, 'pages.css');
   serveGuide(fastify, config);
   if (!docsEnabled) return;
   // The page sends the key to the base URL; if that is a path, to the address in the browser. No other character of a
   // base URL has a meaning in HTML.
-  const html = fill(FRONT_PAGE.html, { base: publicBaseUrl.replaceAll('&', '&amp;') });
-  serveStatic(fastify, '/', () => [pageHeaders([publicBaseUrl]), html]);
+  const html = fill(read('front-page.html'), { base: publicBaseUrl.replaceAll('&', '&amp;') });
+  serveStatic(fastify, '/', pageHeaders([publicBaseUrl]), () => html);
   // A proxy may have no `/docs`.
-  serveStatic(fastify, '/guide/front-page.js', () => [JAVASCRIPT, FRONT_PAGE.script]);
+  serveFile('/guide/front-page.js', JAVASCRIPT, 'front-page.js');
   const servers = (document.servers ?? []).map(({ url }) => url);
-  serveStatic(fastify, '/docs', () => [pageHeaders(servers), DOCS.html]);
-  serveStatic(fastify, '/docs/docs.css', () => [CSS, DOCS.style]);
-  serveStatic(fastify, '/docs/docs.js', () => [JAVASCRIPT, DOCS.script]);
+  serveFile('/docs', pageHeaders(servers), 'docs.html');
+  serveFile('/docs/docs.css', CSS, 'docs.css');
+  serveFile('/docs/docs.js', JAVASCRIPT, 'docs.js');
   for (const [file, type] of Object.entries({ 'swagger-ui.css': CSS, 'swagger-ui-bundle.js': JAVASCRIPT }))
-    serveStatic(fastify, `/docs/${file}`, () => [type, readFileSync(join(SWAGGER_UI, file))]);
+    serveStatic(fastify, `/docs/${file}`, type, () => readFileSync(join(SWAGGER_UI, file)));
+}
+
+/** Reads a file at the start: a later version may replace it. */
+function read(file: string): string {
+  return readFileSync(join(__dirname, file), 'utf8');
 }
 
 /** Serves the documents for clients as pages, and links to them for language models (llmstxt.org). */
 function serveGuide(fastify: FastifyInstance, config: Config): void {
-  const hasMcp = fastify.hasRoute({ method: 'POST', url: '/mcp' });
-  serveStatic(fastify, '/llms.txt', () => [
-    { 'Content-Type': 'text/markdown; charset=utf-8' },
-    linksForAgents(config, hasMcp),
-  ]);
+  const links = linksForAgents(config, fastify.hasRoute({ method: 'POST', url: '/mcp' }));
+  serveStatic(fastify, '/llms.txt', { 'Content-Type': 'text/markdown; charset=utf-8' }, () => links);
+  const layout = read('guide.html');
   const documents = Object.entries(PAGES).map(([file, path]) => {
     const text = readFileSync(join(DOCUMENTS, file), 'utf8').replaceAll(/<!--.*?-->\n*/gs, '');
     return { path, text, title: /^# (.*)/.exec(text)?.[1] ?? file };
@@ -89,12 +87,11 @@ function serveGuide(fastify: FastifyInstance, config: Config): void {
   if (config.docsEnabled) pages.unshift(['', 'Animal Store'], ['docs', 'API reference']);
   for (const { path, text, title } of documents) {
     const root = path.includes('/') ? '../' : './';
-    const links = pages.map(([to, name]) => `<a href="${root}${to}">${name}</a>`).join('\n');
-    const render = () => marked.parse(linkPages(text, root), { async: false });
-    serveStatic(fastify, `/${path}`, () => [
-      pageHeaders(),
-      fill(GUIDE, { title, root, links, content: render() }),
-    ]);
+    const navigation = pages.map(([to, name]) => `<a href="${root}${to}">${name}</a>`).join('\n');
+    serveStatic(fastify, `/${path}`, pageHeaders(), () => {
+      const content = marked.parse(linkPages(text, root), { async: false });
+      return fill(layout, { title, root, links: navigation, content });
+    });
   }
 }
 
@@ -102,7 +99,7 @@ function linksForAgents({ publicBaseUrl: base, docsEnabled }: Config, hasMcp: bo
   const root = siteOf(base);
   const docs = `- [Swagger UI](${root}/docs): the same for people, with a form for each operation\n`;
   const mcp = `- [Model Context Protocol](${root}/mcp): Streamable HTTP; one tool for each operation that the key may use\n`;
-  return fill(LINKS, { root, base, more: (docsEnabled ? docs : '') + (hasMcp ? mcp : '') });
+  return fill(read('llms.txt'), { root, base, more: (docsEnabled ? docs : '') + (hasMcp ? mcp : '') });
 }
 
 /** Replaces links to documents by links to their pages, and links to files that the service does not have by their text. */
@@ -118,22 +115,20 @@ function fill(file: string, parts: Readonly<Record<string, string>>): string {
   return file.replaceAll(/{{(\w+)}}/g, (_, name: string) => parts[name] ?? '');
 }
 
-/** The headers of the 200, and its body. */
-type Content = readonly [Readonly<Record<'Content-Type', string> & Record<string, string>>, string | Buffer];
+type Headers = Readonly<Record<'Content-Type', string> & Record<string, string>>;
 
 /**
  * Serves the same content to every client, without a key. The first request makes it and hashes the bytes. All responses
  * share them: any client may request the largest document, and a string would be encoded for each response.
  */
-function serveStatic(fastify: FastifyInstance, path: string, make: () => Content): void {
-  let response: { bytes: Buffer; headers: Readonly<Record<string, string>> } | undefined;
+function serveStatic(fastify: FastifyInstance, path: string, headers: Headers, make: () => string | Buffer) {
+  let response: { readonly bytes: Buffer; readonly tag: string } | undefined;
   fastify.get(path, { config: { public: true, entityTag: [] } }, (_request, reply) => {
     if (!response) {
-      const [headers, body] = make();
-      const bytes = Buffer.from(body);
-      response = { bytes, headers: { ...headers, ETag: entityTagOf(bytes) } };
+      const bytes = Buffer.from(make());
+      response = { bytes, tag: entityTagOf(bytes) };
     }
-    reply.headers(response.headers).send(response.bytes);
+    reply.headers(headers).header('ETag', response.tag).send(response.bytes);
   });
 }
 
