@@ -26,7 +26,7 @@ import { Metrics, serveMetrics } from '../http/metrics';
 import { createDocument } from '../api/openapi/document';
 import { servePages } from '../http/pages/pages';
 import { addResponseSchemas } from '../api/openapi/schemas';
-import { ProtocolErrors } from '../http/protocol-errors';
+import { rejectInvalidHttp } from '../http/protocol-errors';
 import { requestId, RequestLog } from '../http/request-log';
 import { installResponseHeaders } from '../http/response-headers';
 import { RouteMethods } from '../http/route-methods';
@@ -46,7 +46,7 @@ export async function createApp(
   const connections = new Connections(logger);
   const adapter = new FastifyAdapter({
     serverFactory: (handler: FastifyServerFactoryHandler) => connections.createServer(config, handler),
-    // `ProtocolErrors` has its own handler; Fastify's would run in addition.
+    // protocol-errors.ts has its own handler; Fastify's would run in addition.
     clientErrorHandler: () => undefined,
     loggerInstance: logger,
     logController: new RequestLog(),
@@ -83,14 +83,13 @@ async function assemble(
 ) {
   const fastify = app.getHttpAdapter().getInstance();
   const limits = app.get(ThrottleGuard);
-  const limitHeaders = limits.headersOf.bind(limits);
   const methods = app.get(RouteMethods);
   const connections = app.get(Connections);
   fastify.addHook('preClose', () => connections.emptyBacklog());
   app.enableVersioning(VERSIONING);
   guardFraming(fastify);
   enableCors(app, config.corsOrigins);
-  installResponseHeaders(fastify, connections, config.publicBaseUrl, limitHeaders);
+  installResponseHeaders(fastify, connections, config.publicBaseUrl, limits);
   leaveBodiesUnread(fastify);
   // Nest runs it after the guards of modules.
   app.useGlobalGuards(new JsonBodyGuard(config, new StrictHandling(() => document)));
@@ -100,7 +99,7 @@ async function assemble(
     metrics = new Metrics(source, fastify, logger, app.get(RateLimitStore));
     serveMetrics(fastify, metrics, app.get(Registry), config, workers);
   }
-  new ProtocolErrors(fastify.log, connections, limitHeaders, methods, metrics).follow(fastify.server);
+  rejectInvalidHttp(fastify, connections, limits, methods, metrics);
   fastify.addHook('onRoute', (route) => requireDeclaration(route, store.scopes));
   const sql = app.get(Sql, { strict: false });
   app.get(EventTypeRegistry, { strict: false }).declare(store.events);

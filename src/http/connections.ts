@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { FastifyServerFactoryHandler } from 'fastify';
 import type { Config } from '../config/config';
 import { SECOND_MS } from '../time/time';
+import type { ApiError } from '../api/errors/api-error';
 import type { Logger } from './logger';
 
 /** If for so long nothing is received or sent, a connection is destroyed. It exceeds the wait for the database. */
@@ -32,7 +33,7 @@ const MAX_HOLD_MS = 50;
 /** How long the service reads and ignores what a client still sends after its last response. */
 const LINGER_MS = 5_000;
 
-export interface Connection {
+interface Connection {
   readonly socket: Socket;
   /** The last request whose head has arrived. */
   latest?: IncomingMessage;
@@ -46,7 +47,7 @@ export interface Connection {
 export class Connections {
   /** True during a stop: responses ask the client to use another connection. */
   isStopping = false;
-  readonly bySocket = new Map<Socket, Connection>();
+  private readonly bySocket = new Map<Socket, Connection>();
   /** The connections whose first task waits for a turn. */
   private readonly ready = new Set<Connection>();
   private idleClosedAt = -Infinity;
@@ -140,8 +141,33 @@ export class Connections {
       if (tasks.length === 0 || socket.writableFinished) socket.destroy();
   }
 
+  /** True for a connection without a pending request. */
+  isIdle(socket: Socket): boolean {
+    return this.bySocket.get(socket)?.tasks.length === 0;
+  }
+
+  /**
+   * Rejects what arrives on a connection. If the body of a request is broken, the response to that request is the error.
+   * The earlier requests get their responses first. Then the service closes the connection.
+   *
+   * @param print returns the last response
+   */
+  reject(socket: Socket, error: ApiError, print: () => string): void {
+    const connection = this.bySocket.get(socket);
+    // The parser repeats its error for each further chunk.
+    if (!connection || connection.hasFailed) return;
+    connection.hasFailed = true;
+    const { latest } = connection;
+    const isBody = latest?.complete === false;
+    // The reading of the body fails, now or later. A response that does not need the body stays.
+    if (isBody) latest.bodyError = error;
+    // Without a listener the event would be an uncaught exception.
+    if (isBody && latest.listenerCount('error') > 0) latest.emit('error', error);
+    this.add(connection, () => closeInStages(socket, isBody ? '' : print()));
+  }
+
   /** Runs a task when every earlier request of its connection has its response. */
-  add(connection: Connection, task: () => void): void {
+  private add(connection: Connection, task: () => void): void {
     if (connection.tasks.push(task) === 1) this.schedule(connection);
     // A client that sends faster than it gets responses fills its own buffers.
     else connection.socket.pause();
@@ -182,7 +208,7 @@ export class Connections {
 }
 
 /** Writes the last bytes. If more bytes arrived at a closed socket, a reset by TCP could destroy the response. */
-export function closeInStages(socket: Socket, last = ''): void {
+function closeInStages(socket: Socket, last = ''): void {
   socket.end(last).resume();
   const deadline = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(deadline));

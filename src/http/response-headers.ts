@@ -3,20 +3,15 @@ import { entityTagOf, isNotModified, serializeJson } from '../api/entity-tags/en
 import { JSON_TYPE } from '../api/errors/api-error';
 import { linksOf, Page } from '../api/lists/page';
 import type { PathParams } from '../api/routes/route-facts';
+import type { ThrottleGuard } from '../rate-limit';
 import type { Connections } from './connections';
-
-/** The constant headers of every response, whether or not Fastify sends it. */
-export const CONSTANT_HEADERS = { 'X-Content-Type-Options': 'nosniff' } as const;
-
-/** Returns the rate-limit headers of a response that shows no windows of the request itself. */
-export type LimitHeaders = (ip?: string, socketAddress?: string) => Readonly<Record<string, string>>;
 
 /** Sets the headers of every response of Fastify, and responds 304 to a conditional read of the current state. */
 export function installResponseHeaders(
   fastify: FastifyInstance,
   connections: Connections,
   baseUrl: string,
-  limitHeaders: LimitHeaders,
+  limits: ThrottleGuard,
 ): void {
   fastify.decorateReply('urlOf', (path, resource) => urlOf(baseUrl, path, resource));
   fastify.decorateReply('locationOf', function (created) {
@@ -35,7 +30,7 @@ export function installResponseHeaders(
   });
   fastify.addHook<unknown, { Params: PathParams }>('onSend', (request, reply, payload, done) => {
     const { deprecation, entityTag } = request.routeOptions.config;
-    reply.headers(CONSTANT_HEADERS).header('X-Request-Id', request.id);
+    reply.header('X-Content-Type-Options', 'nosniff').header('X-Request-Id', request.id);
     // setEntityTag() sets another value.
     reply.header('Cache-Control', 'no-store');
     if (deprecation) {
@@ -44,7 +39,7 @@ export function installResponseHeaders(
       reply.headers(deprecation.headers).header('Link', successor);
     }
     const { ip, socket, rateLimit, standing } = request;
-    if (!rateLimit && !standing) reply.headers(limitHeaders(ip, socket.remoteAddress));
+    if (!rateLimit && !standing) reply.headers(limits.headersOf(ip, socket.remoteAddress));
     if (connections.isStopping || request.raw.bodyError) reply.header('Connection', 'close');
     const isWhole = typeof payload === 'string' || Buffer.isBuffer(payload);
     const isCurrent = entityTag && isWhole && setEntityTag(request, reply, payload);
