@@ -22,7 +22,7 @@ import { enableCors } from '../http/cors';
 import { guardFraming, rewriteTarget } from '../http/framing';
 import { Connections, MAX_HEAD_BYTES } from '../http/connections';
 import { JsonBodyGuard, leaveBodiesUnread } from '../http/json-body.guard';
-import { Metrics, serveMetrics } from '../http/metrics';
+import { Metrics } from '../http/metrics';
 import { createDocument } from '../api/openapi/document';
 import { servePages } from '../http/pages/pages';
 import { addResponseSchemas } from '../api/openapi/schemas';
@@ -97,7 +97,7 @@ async function assemble(
   if (config.metricsPort !== undefined) {
     const source = app.get<DataSource>(getDataSourceToken());
     metrics = new Metrics(source, fastify, logger, app.get(RateLimitStore));
-    serveMetrics(fastify, metrics, app.get(Registry), config, workers);
+    metrics.serve(fastify, app.get(Registry), config, workers);
   }
   rejectInvalidHttp(fastify, connections, limits, methods, metrics);
   fastify.addHook('onRoute', (route) => requireDeclaration(route, store.scopes));

@@ -6,14 +6,13 @@ import { WORKER_VARIABLE } from '../config/config';
 import { UserError } from '../config/user-error';
 import { SECOND_MS } from '../time/time';
 import type { DestinationStream } from 'pino';
-import { type MetricList, METRICS } from '../http/metrics';
 
 /** A worker says that it listens, or that the primary process may close the port. */
 export interface WorkerMessage {
   readonly url?: string;
   readonly isClosing?: true;
-  /** The response to `METRICS`. */
-  readonly metrics?: MetricList;
+  /** The response to the message that asks for them. */
+  readonly metrics?: readonly object[];
 }
 
 const METRICS_LIMIT_MS = SECOND_MS;
@@ -79,10 +78,10 @@ export class Workers {
   }
 
   /** Adds the metrics of the workers to those of this process. A worker that hangs or is closing is left out. */
-  async metrics(own: MetricList): Promise<Registry> {
+  async metrics(own: readonly object[]): Promise<Registry> {
     const lists = [...this.ready].map(async (worker) => {
       const signal = AbortSignal.timeout(METRICS_LIMIT_MS);
-      worker.send(METRICS);
+      worker.send('metrics');
       const [message]: WorkerMessage[] = await once(worker, 'message', { signal }).catch(() => []);
       return message?.metrics ?? [];
     });

@@ -1,9 +1,4 @@
-import {
-  fastify as createServer,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
-} from 'fastify';
+import { fastify as createServer, type FastifyInstance } from 'fastify';
 import { Pool } from 'pg';
 import { type Aggregator, collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
@@ -12,7 +7,6 @@ import { commonErrors } from '../api/errors/common.errors';
 import { listenError } from '../config/user-error';
 import { sendError } from './send-error';
 import type { Logger } from './logger';
-import { routeOf } from './request-log';
 
 /** One Prometheus may collect from many services. */
 const PREFIX = 'animal_store_';
@@ -80,18 +74,66 @@ export class Metrics {
     });
   }
 
-  record(request: FastifyRequest, reply: FastifyReply): void {
-    const { errorCode, rateLimit } = request;
-    const route = routeOf(request) ?? 'none';
-    const method = NAMED_METHODS.has(request.method) ? request.method : 'other';
-    this.durations.observe({ route, method, status: reply.statusCode }, reply.elapsedTime / 1_000);
-    if (errorCode !== undefined) this.countRejection(errorCode);
-    if (rateLimit?.beganBan) this.bans.inc();
-  }
-
   /** Counts an error by its code; called directly if no route saw the request (invalid HTTP, a timeout). */
   countRejection(code: string): void {
     this.errors.inc({ code });
+  }
+
+  /**
+   * Records every request, and serves the metrics and the health checks on METRICS_PORT, where a connection waits for none
+   * of the clients. The port opens before the service accepts requests, and closes after the last response. The primary
+   * process adds those of its workers.
+   */
+  serve(
+    fastify: FastifyInstance,
+    ofExtensions: Registry,
+    { metricsHost: host, metricsPort: port = 0 }: Pick<Config, 'metricsHost' | 'metricsPort'>,
+    workers?: { readonly metrics: (own: readonly object[]) => Promise<Registry> },
+  ): void {
+    fastify.addHook('onResponse', (request, reply, done) => {
+      const { errorCode, rateLimit, routeOptions } = request;
+      const route = (!routeOptions.config.unrouted && routeOptions.url) || 'none';
+      const method = NAMED_METHODS.has(request.method) ? request.method : 'other';
+      this.durations.observe({ route, method, status: reply.statusCode }, reply.elapsedTime / 1_000);
+      if (errorCode !== undefined) this.countRejection(errorCode);
+      if (rateLimit?.beganBan) this.bans.inc();
+      done();
+    });
+    const registries = [this.registry, ofExtensions];
+    const read = async () =>
+      (await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()))).flat();
+    if (isWorker()) {
+      // Each message of the primary process asks for them.
+      process.on('message', () => void read().then((metrics) => process.send?.({ metrics })));
+      return;
+    }
+    // It serves no request, so it does not see that Redis is back.
+    const readOfPrimary = async () =>
+      (await read()).filter(({ name }) => name !== `${PREFIX}rate_limit_shared`);
+    const server = createServer({ forceCloseConnections: true });
+    server.get('/metrics', async (_request, reply) => {
+      const registry = workers ? await workers.metrics(await readOfPrimary()) : Registry.merge(registries);
+      reply.type(registry.contentType);
+      return registry.metrics();
+    });
+    for (const path of ['/livez', '/readyz'])
+      server.get(path, (request, reply) => {
+        reply.hijack();
+        fastify.routing(request.raw, reply.raw);
+      });
+    server.setNotFoundHandler((_request, reply) => sendError(reply, commonErrors.route_not_found()));
+    server.setErrorHandler((error, _request, reply) => {
+      fastify.log.error({ err: error }, 'metrics failed');
+      return sendError(reply, commonErrors.internal_error());
+    });
+    fastify
+      .addHook('onReady', async () => {
+        const url = await server.listen({ host, port }).catch((error: unknown) => {
+          throw listenError(error, 'METRICS_');
+        });
+        fastify.log.info(`Metrics are at ${url}/metrics`);
+      })
+      .addHook('onClose', () => server.close());
   }
 
   /** Adds a value that each scrape reads. */
@@ -106,63 +148,4 @@ export class Metrics {
   private named(name: string, help: string) {
     return { name: `${PREFIX}${name}`, help, registers: [this.registry] };
   }
-}
-
-/** The message of the primary process that asks a worker for its metrics. */
-export const METRICS = 'metrics';
-
-export type MetricList = Awaited<ReturnType<Registry['getMetricsAsJSON']>>;
-
-/**
- * Records every request, and serves the metrics and the health checks on METRICS_PORT, where a connection waits for none
- * of the clients. The port opens before the service accepts requests, and closes after the last response. The primary
- * process adds those of its workers.
- */
-export function serveMetrics(
-  fastify: FastifyInstance,
-  metrics: Metrics,
-  ofExtensions: Registry,
-  { metricsHost: host, metricsPort: port = 0 }: Pick<Config, 'metricsHost' | 'metricsPort'>,
-  workers?: { readonly metrics: (own: MetricList) => Promise<Registry> },
-): void {
-  const registries = [metrics.registry, ofExtensions];
-  fastify.addHook('onResponse', (request, reply, done) => {
-    metrics.record(request, reply);
-    done();
-  });
-  const read = async () =>
-    (await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()))).flat();
-  if (isWorker()) {
-    process.on('message', (message) => {
-      if (message === METRICS) void read().then((list) => process.send?.({ metrics: list }));
-    });
-    return;
-  }
-  // It serves no request, so it does not see that Redis is back.
-  const readOfPrimary = async () =>
-    (await read()).filter(({ name }) => name !== `${PREFIX}rate_limit_shared`);
-  const server = createServer({ forceCloseConnections: true });
-  server.get('/metrics', async (_request, reply) => {
-    const registry = workers ? await workers.metrics(await readOfPrimary()) : Registry.merge(registries);
-    reply.type(registry.contentType);
-    return registry.metrics();
-  });
-  for (const path of ['/livez', '/readyz'])
-    server.get(path, (request, reply) => {
-      reply.hijack();
-      fastify.routing(request.raw, reply.raw);
-    });
-  server.setNotFoundHandler((_request, reply) => sendError(reply, commonErrors.route_not_found()));
-  server.setErrorHandler((error, _request, reply) => {
-    fastify.log.error({ err: error }, 'metrics failed');
-    return sendError(reply, commonErrors.internal_error());
-  });
-  fastify
-    .addHook('onReady', async () => {
-      const url = await server.listen({ host, port }).catch((error: unknown) => {
-        throw listenError(error, 'METRICS_');
-      });
-      fastify.log.info(`Metrics are at ${url}/metrics`);
-    })
-    .addHook('onClose', () => server.close());
 }
