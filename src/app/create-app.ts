@@ -21,7 +21,7 @@ import { RateLimitStore, ThrottleGuard } from '../rate-limit';
 import { enableCors } from '../http/cors';
 import { guardFraming, rewriteTarget } from '../http/framing';
 import { Connections, MAX_HEAD_BYTES } from '../http/connections';
-import { JsonBodyGuard, leaveBodiesUnread } from '../http/json-body.guard';
+import { readJsonBodies } from '../http/json-body.guard';
 import { Metrics } from '../http/metrics';
 import { createDocument } from '../api/openapi/document';
 import { servePages } from '../http/pages/pages';
@@ -90,9 +90,7 @@ async function assemble(
   guardFraming(fastify);
   enableCors(app, config.corsOrigins);
   installResponseHeaders(fastify, connections, config.publicBaseUrl, limits);
-  leaveBodiesUnread(fastify);
-  // Nest runs it after the guards of modules.
-  app.useGlobalGuards(new JsonBodyGuard(config, new StrictHandling(() => document)));
+  readJsonBodies(app, config, new StrictHandling(() => document));
   let metrics: Metrics | undefined;
   if (config.metricsPort !== undefined) {
     const source = app.get<DataSource>(getDataSourceToken());

@@ -1,6 +1,7 @@
 import { type IncomingMessage, METHODS } from 'node:http';
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Config } from '../config/config';
 import type { ApiError } from '../api/errors/api-error';
 import { commonErrors } from '../api/errors/common.errors';
@@ -14,12 +15,15 @@ const WITH_BODY = new Set(['POST', 'PUT', 'PATCH']);
 /** The first preference of this name counts (RFC 7240, section 2). */
 const HANDLING = /(?:^|,)\s*handling\s*=\s*"?(\w*)/i;
 
-/** Makes Fastify leave every body unread, because the guards come first, and accept every method of Node.js. */
-export function leaveBodiesUnread(fastify: FastifyInstance): void {
+/** Makes Fastify accept every method of Node.js, and leave bodies unread until the last guard reads them. */
+export function readJsonBodies(app: NestFastifyApplication, config: Config, strictHandling: StrictHandling) {
+  const fastify = app.getHttpAdapter().getInstance();
   for (const method of METHODS) {
     // Node.js never hands CONNECT to a route.
     if (method !== 'CONNECT') fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   }
+  // Nest runs it after the guards of modules.
+  app.useGlobalGuards(new JsonBodyGuard(config, strictHandling));
 }
 
 /**
@@ -27,7 +31,7 @@ export function leaveBodiesUnread(fastify: FastifyInstance): void {
  * guard, so the others have admitted the request; and a guard, so `@Body()`, `@Body('name')` and `@Req()` have the body. An
  * empty body counts as no body.
  */
-export class JsonBodyGuard implements CanActivate {
+class JsonBodyGuard implements CanActivate {
   constructor(
     private readonly config: Config,
     private readonly strictHandling: StrictHandling,
