@@ -18,16 +18,15 @@ import { type Clock, SystemClock } from '../time/clock';
 import { EventTypeRegistry } from '../events';
 import { PetHolds } from '../pets';
 import { RateLimitStore, ThrottleGuard } from '../rate-limit';
-import { enableCors } from '../http/cors';
 import { guardFraming, rewriteTarget } from '../http/framing';
-import { Connections, MAX_HEAD_BYTES } from '../http/connections';
+import { Connections } from '../http/connections';
 import { readJsonBodies } from '../http/json-body.guard';
 import { Metrics } from '../http/metrics';
 import { createDocument } from '../api/openapi/document';
 import { servePages } from '../http/pages/pages';
 import { addResponseSchemas } from '../api/openapi/schemas';
 import { rejectInvalidHttp } from '../http/protocol-errors';
-import { requestId, RequestLog } from '../http/request-log';
+import { logOptions } from '../http/request-log';
 import { installResponseHeaders } from '../http/response-headers';
 import { RouteMethods } from '../http/route-methods';
 import { StrictHandling } from '../http/strict-handling';
@@ -48,12 +47,10 @@ export async function createApp(
     serverFactory: (handler: FastifyServerFactoryHandler) => connections.createServer(config, handler),
     // protocol-errors.ts has its own handler; Fastify's would run in addition.
     clientErrorHandler: () => undefined,
-    loggerInstance: logger,
-    logController: new RequestLog(),
-    genReqId: requestId,
+    ...logOptions(logger),
     rewriteUrl: rewriteTarget,
     // Fastify would reject longer ones without hooks. framing.ts rejects long URLs.
-    routerOptions: { maxParamLength: MAX_HEAD_BYTES },
+    routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER },
     trustProxy: config.trustProxy.length > 0 ? [...config.trustProxy] : false,
     // During a stop, requests on open connections are served, each with `Connection: close`.
     return503OnClosing: false,
@@ -87,8 +84,7 @@ async function assemble(
   const connections = app.get(Connections);
   fastify.addHook('preClose', () => connections.emptyBacklog());
   app.enableVersioning(VERSIONING);
-  guardFraming(fastify);
-  enableCors(app, config.corsOrigins);
+  guardFraming(app, config.corsOrigins);
   installResponseHeaders(fastify, connections, config.publicBaseUrl, limits);
   readJsonBodies(app, config, new StrictHandling(() => document));
   let metrics: Metrics | undefined;

@@ -11,7 +11,7 @@ import type { Logger } from './logger';
 const INACTIVITY_TIMEOUT_MS = 30_000;
 
 /** Request line and headers together; if they are longer, the response is 431. */
-export const MAX_HEAD_BYTES = 16_384;
+const MAX_HEAD_BYTES = 16_384;
 
 /**
  * The time for the requests of one turn of the event loop. Node accepts one connection for each turn, so a shorter time

@@ -1,11 +1,12 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { ApiError } from '../api/errors/api-error';
 import { commonErrors } from '../api/errors/common.errors';
+import { COMMON_HEADERS, COMPONENT_HEADERS } from '../api/operation/header-catalogue';
 import { sendError } from './send-error';
 
 /** The longest request target in bytes: Node's parser accepts ASCII only, and limits target and headers together. */
-export const TARGET_LIMIT_BYTES = 8_192;
+const TARGET_LIMIT_BYTES = 8_192;
 
 /** Browsers and proxies send about thirty. */
 const MAX_HEADERS = 200;
@@ -15,9 +16,12 @@ const HOST = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/
 
 /**
  * Rejects requests that Node's parser accepts although a proxy and the service may disagree about their end or host.
- * The service reads nothing after such a request and closes the connection. It also rejects URLs that are too long.
+ * The service reads nothing after such a request and closes the connection. It also rejects URLs that are too long, and
+ * responds to preflights of the allowed origins.
  */
-export function guardFraming(fastify: FastifyInstance): void {
+export function guardFraming(app: NestFastifyApplication, origins: readonly string[]): void {
+  if (origins.length > 0) enableCors(app, origins);
+  const fastify = app.getHttpAdapter().getInstance();
   fastify.addHook('onRequest', (request, reply, done) => {
     const error = framingError(request.raw);
     // The service ignores Upgrade, but Node's parser loses the bytes that arrived together with such a request.
@@ -32,7 +36,30 @@ export function guardFraming(fastify: FastifyInstance): void {
   });
 }
 
-export function framingError(request: IncomingMessage): ApiError | undefined {
+/**
+ * Allows cross-origin use by the allowed origins (Fetch standard, CORS protocol). It runs before the guards,
+ * because browsers send a preflight without a key. For other origins the service behaves as without CORS.
+ */
+function enableCors(app: NestFastifyApplication, origins: readonly string[]): void {
+  const exposedHeaders = ['Allow', ...Object.keys({ ...COMPONENT_HEADERS, ...COMMON_HEADERS })];
+  app.enableCors({
+    delegator: ({ headers, raw }, decide) => {
+      const { origin, upgrade, 'access-control-request-method': asked } = headers;
+      const isAllowed = origin !== undefined && origins.includes(origin);
+      decide(null, {
+        origin: isAllowed ? origin : false,
+        // The other hook runs later, so that its errors have these headers, too.
+        preflight: asked !== undefined && upgrade === undefined && !framingError(raw),
+        methods: ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'],
+        exposedHeaders,
+        // In seconds.
+        maxAge: 600,
+      });
+    },
+  });
+}
+
+function framingError(request: IncomingMessage): ApiError | undefined {
   const { rawHeaders, httpVersion, headers } = request;
   if (rawHeaders.length / 2 > MAX_HEADERS) {
     return commonErrors.headers_too_large({ message: `The request has more than ${MAX_HEADERS} headers.` });
@@ -63,8 +90,8 @@ export function countHeader(rawHeaders: readonly string[], name: string): number
   return rawHeaders.filter((each, at) => at % 2 === 0 && each.toLowerCase() === name).length;
 }
 
-/** A target in origin form whose path is `/v1` or below it, in each spelling. */
-const API = /^\/(?:v|%76)(?:1|%31)(?:[/?#]|$)/;
+/** The path of the API and those below it, in each spelling. */
+const API = /^\/(?:v|%76)(?:1|%31)(?:\/|$)/;
 
 const EMPTY_SEGMENT = /\/(?:\/|$)/;
 
@@ -77,25 +104,25 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i;
  */
 export function rewriteTarget({ url = '/' }: { readonly url?: string | undefined }): string {
   const target = originForm(url);
-  const isApi = API.test(target);
-  const isDecodable = decodedPath(target) !== undefined;
-  if (isDecodable && !(isApi && EMPTY_SEGMENT.test(rawPath(target)))) return target;
+  const path = pathOf(target);
+  const isApi = API.test(path);
+  if (isDecodable(path) && !(isApi && EMPTY_SEGMENT.test(path))) return target;
   return isApi ? '/v1/unroutable' : '/unroutable';
 }
 
-/** Returns the percent-decoded path of a request target; undefined if it is not UTF-8. */
-export function decodedPath(target: string): string | undefined {
-  const path = rawPath(target);
-  if (!path.includes('%')) return path;
+/** True if a path is percent-encoded UTF-8. */
+export function isDecodable(path: string): boolean {
+  if (!path.includes('%')) return true;
   try {
-    return decodeURIComponent(path);
+    decodeURIComponent(path);
+    return true;
   } catch {
-    return undefined;
+    return false;
   }
 }
 
 /** Returns the path of a request target as sent, without query and fragment. */
-export function rawPath(target: string): string {
+export function pathOf(target: string): string {
   const [path = ''] = originForm(target).split(/[?#]/, 1);
   return path;
 }

@@ -5,7 +5,7 @@ import type { Config } from '../config/config';
 export type Logger = PinoLogger & { readonly droppedLines: () => number };
 
 /** The destination of finished lines. */
-export interface LogStream {
+interface LogStream {
   write(line: string): void;
   readonly droppedLines?: number;
 }

@@ -1,21 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { rawPath } from './framing';
 import { COUNTED } from '../rate-limit';
+import { pathOf } from './framing';
+import type { Logger } from './logger';
 
 /** The characters of a path in a log line; a request line may have 8,192. */
 const MAX_PATH_LENGTH = 256;
-
-export const REQUEST = 'request';
 
 const VALID_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** Lines in a second for requests that no window admits, such as 429s: nothing else bounds them. */
 const MAX_UNCOUNTED = 10;
 
+/** Returns the options of Fastify for its log. */
+export function logOptions(logger: Logger) {
+  return { loggerInstance: logger, logController: new RequestLog(), genReqId: requestId };
+}
+
 /** Logs one line for each response, without headers, query and body, because these may contain secrets. */
-export class RequestLog extends LogController {
+class RequestLog extends LogController {
   private second = 0;
   private uncounted = 0;
 
@@ -24,10 +28,12 @@ export class RequestLog extends LogController {
 
   override requestCompleted(error: Error | null, request: FastifyRequest, reply: FastifyReply): void {
     if (request.rateLimit?.verdict !== 'admitted' && !request.raw[COUNTED] && this.isFlooded()) return;
+    const { config, url } = request.routeOptions;
     const line = {
       method: request.method,
       path: loggedPath(request.originalUrl),
-      route: routeOf(request),
+      // An address or method without an operation has none.
+      route: config.unrouted ? undefined : url,
       status: reply.statusCode,
       code: request.errorCode,
       durationMs: Math.round(reply.elapsedTime * 1000) / 1000,
@@ -35,7 +41,7 @@ export class RequestLog extends LogController {
       ...request.logFacts,
     };
     if (error) request.log.warn({ ...line, err: error }, 'the response was not delivered');
-    else request.log.info(line, REQUEST);
+    else request.log.info(line, 'request');
   }
 
   private isFlooded(): boolean {
@@ -49,16 +55,11 @@ export class RequestLog extends LogController {
 
 /** Returns the path up to its first percent sign: the logger would not recognise, and mask, an encoded API key. */
 function loggedPath(target: string): string {
-  return rawPath(target).replace(/%.*/, '%…').slice(0, MAX_PATH_LENGTH);
+  return pathOf(target).replace(/%.*/, '%…').slice(0, MAX_PATH_LENGTH);
 }
 
 /** Returns the client's `X-Request-Id` if it is valid, else a new id. Log lines and responses contain it. */
-export function requestId(request: Pick<IncomingMessage, 'headers'>): string {
+function requestId(request: Pick<IncomingMessage, 'headers'>): string {
   const sent = request.headers['x-request-id'];
   return typeof sent === 'string' && VALID_ID.test(sent) ? sent : randomUUID();
-}
-
-/** Returns the path of the route as it was declared; undefined if the address or the method has no operation. */
-export function routeOf({ routeOptions }: FastifyRequest): string | undefined {
-  return routeOptions.config.unrouted ? undefined : routeOptions.url;
 }

@@ -7,7 +7,7 @@ import createRouter from 'find-my-way';
 import type { ApiError } from '../api/errors/api-error';
 import { commonErrors } from '../api/errors/common.errors';
 import { ANY_KEY, RequireScope, routeFacts, SCOPES } from '../api/routes/route-facts';
-import { decodedPath, TARGET_LIMIT_BYTES } from './framing';
+import { isDecodable, pathOf } from './framing';
 
 /** Knows the methods of every address, by the router that Fastify uses. */
 @Injectable()
@@ -26,9 +26,8 @@ export class RouteMethods {
 
   /** Returns the error of a request without a route: 400, 404, or 405 with `Allow` (RFC 9110, 15.5.6). */
   rejectionOf({ originalUrl, url }: FastifyRequest): ApiError {
-    if (decodedPath(originalUrl) === undefined) {
+    if (!isDecodable(pathOf(originalUrl)))
       return commonErrors.malformed_request({ message: 'The path is not percent-encoded UTF-8.' });
-    }
     const allowed = this.served().filter((method) => this.routers.get(method)?.find('GET', url));
     if (allowed.length > 0)
       return commonErrors.method_not_allowed({ headers: { Allow: allowed.join(', ') } });
@@ -39,7 +38,7 @@ export class RouteMethods {
   private collect({ url, method, config = {} }: RouteOptions): void {
     if (config.unrouted || !(config.public || config[SCOPES])) return;
     for (const each of [method].flat()) {
-      const router = this.routers.get(each) ?? createRouter({ maxParamLength: TARGET_LIMIT_BYTES });
+      const router = this.routers.get(each) ?? createRouter({ maxParamLength: Infinity });
       this.routers.set(each, router);
       if (!router.hasRoute('GET', url)) router.on('GET', url, () => undefined);
     }
