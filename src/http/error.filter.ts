@@ -1,5 +1,5 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { RevokedKeyError } from '../database/audit';
 import { isDatabaseUnavailable, OutcomeUnknownError } from '../database/database-errors';
 import type { ApiError } from '../api/errors/api-error';
@@ -13,9 +13,8 @@ export class ErrorFilter implements ExceptionFilter {
   constructor(private readonly methods: RouteMethods) {}
 
   catch(error: unknown, host: ArgumentsHost): void {
-    const http = host.switchToHttp();
-    const request = http.getRequest<FastifyRequest>();
-    const reply = http.getResponse<FastifyReply>();
+    const reply = host.switchToHttp().getResponse<FastifyReply>();
+    const { request } = reply;
     // Nest throws a NotFoundException for an address without a route.
     const known = request.is404 ? this.methods.rejectionOf(request) : toApiError(error);
     const status = known.getStatus();
@@ -43,7 +42,6 @@ function toApiError(error: unknown): ApiError {
 
 /** A header that Node.js rejects, such as one with a line break from the input, would make this response fail, too. */
 function removeInvalidHeaders(reply: FastifyReply): void {
-  for (const [name, value] of Object.entries(reply.getHeaders())) {
+  for (const [name, value] of Object.entries(reply.getHeaders()))
     if (/[^\t\x20-\x7e\x80-\xff]/.test(String(value))) reply.removeHeader(name);
-  }
 }

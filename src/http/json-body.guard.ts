@@ -18,10 +18,9 @@ const HANDLING = /(?:^|,)\s*handling\s*=\s*"?(\w*)/i;
 /** Makes Fastify accept every method of Node.js, and leave bodies unread until the last guard reads them. */
 export function readJsonBodies(app: NestFastifyApplication, config: Config, strictHandling: StrictHandling) {
   const fastify = app.getHttpAdapter().getInstance();
-  for (const method of METHODS) {
-    // Node.js never hands CONNECT to a route.
-    if (method !== 'CONNECT') fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true });
-  }
+  // Node.js never hands CONNECT to a route.
+  for (const method of METHODS.filter((each) => each !== 'CONNECT'))
+    fastify.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   // Nest runs it after the guards of modules.
   app.useGlobalGuards(new JsonBodyGuard(config, strictHandling));
 }
@@ -39,20 +38,17 @@ class JsonBodyGuard implements CanActivate {
 
   /** @throws ApiError 413, 415 or 400 */
   async canActivate(context: ExecutionContext): Promise<true> {
-    const http = context.switchToHttp();
-    const request = http.getRequest<FastifyRequest>();
-    const reply = http.getResponse<FastifyReply>();
-    const { headers, method, raw, routeOptions } = request;
+    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    const { headers, method, raw, routeOptions } = reply.request;
     const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-    if (hasBody && WITH_BODY.has(method) && !routeOptions.config.unrouted) await this.read(request, reply);
+    if (hasBody && WITH_BODY.has(method) && !routeOptions.config.unrouted) await this.read(reply);
     const isStrict = HANDLING.exec(String(headers['prefer']))?.[1]?.toLowerCase() === 'strict';
     // A list in another form, `id[]=1`, would be ignored and return everything.
-    if (isStrict || /[[\]]|%5[bd]/i.test(raw.url ?? ''))
-      await this.strictHandling.check(request, reply, isStrict);
+    if (isStrict || /[[\]]|%5[bd]/i.test(raw.url ?? '')) await this.strictHandling.check(reply, isStrict);
     return true;
   }
 
-  private async read(request: FastifyRequest, reply: FastifyReply): Promise<void> {
+  private async read({ request, raw: response }: FastifyReply): Promise<void> {
     const { headers, raw } = request;
     const typeError = mediaTypeError(request);
     const limit = this.config.bodyLimitBytes;
@@ -65,7 +61,7 @@ class JsonBodyGuard implements CanActivate {
     const error = errorAt(Number(headers['content-length'] ?? 0)) ?? raw.bodyError;
     if (error) throw error;
     // A client that waits for it never sends a body that the service would discard (RFC 9110, 10.1.1).
-    if (headers.expect !== undefined && raw.httpVersion === '1.1') reply.raw.writeContinue();
+    if (headers.expect !== undefined && raw.httpVersion === '1.1') response.writeContinue();
     const bytes = await collect(raw, errorAt);
     if (bytes.length === 0) return;
     request.rawBody = bytes;

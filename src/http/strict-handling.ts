@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { findOperation } from '../api/operation/operation.decorator';
 import { ApiError } from '../api/errors/api-error';
 import { validationFailed } from '../api/errors/common.errors';
@@ -19,8 +19,8 @@ export class StrictHandling {
   constructor(private readonly document: () => OpenAPIObject) {}
 
   /** @throws ApiError `validation_failed` */
-  async check(request: FastifyRequest, reply: FastifyReply, isStrict: boolean): Promise<void> {
-    const { method, routeOptions, query, body } = request;
+  async check(reply: FastifyReply, isStrict: boolean): Promise<void> {
+    const { method, routeOptions, query, body } = reply.request;
     const path = (routeOptions.url ?? '').replace(/^\/v1/, '').replaceAll(/:(\w+)/g, '{$1}');
     const verb = method === 'HEAD' ? 'get' : method.toLowerCase();
     const operation = valueAt(this.document(), 'paths', path, verb);
@@ -30,7 +30,6 @@ export class StrictHandling {
     const known = parameters.flatMap((each) =>
       valueAt(each, 'in') === 'query' ? String(valueAt(each, 'name')) : [],
     );
-    const types = findOperation(String(valueAt(operation, 'operationId')))?.types ?? [];
     const schema = valueAt(operation, 'requestBody', 'content', 'application/json', 'schema');
     const unknown = Object.keys(Object(query)).filter(
       (name) => !known.includes(name) && (isStrict || known.includes(withoutBrackets(name))),
@@ -41,7 +40,7 @@ export class StrictHandling {
       if (mistakes.push(each) >= MAX_UNKNOWN) break;
     if (mistakes.length === 0) return;
     // The message also has the mistakes that the validation of the query and the body finds.
-    for (const metatype of types) {
+    for (const metatype of findOperation(String(valueAt(operation, 'operationId')))?.types ?? []) {
       const fields = validatedFields(metatype);
       const isQuery = fields.length > 0 && fields.every((name) => known.includes(name));
       if (!isQuery && !String(valueAt(schema, '$ref')).endsWith(`/${metatype.name}`)) continue;
@@ -56,21 +55,19 @@ export class StrictHandling {
   /** @param path names of members and indexes of items, from the body to the value */
   private *unknown(schema: unknown, value: unknown, path: readonly string[] = []): Generator<string> {
     const reference = valueAt(schema, '$ref') ?? valueAt([valueAt(schema, 'allOf')].flat()[0], '$ref');
-    if (typeof reference === 'string') {
-      yield* this.unknown(valueAt(this.document(), ...reference.split('/').slice(1)), value, path);
-      return;
-    }
-    if (Array.isArray(value)) {
-      const items = valueAt(schema, 'items');
-      for (const [index, each] of value.entries()) yield* this.unknown(items, each, [...path, String(index)]);
-    }
     const properties = valueAt(schema, 'properties');
-    // A schema without `properties` accepts any member.
-    if (!isObject(properties) || !isObject(value)) return;
-    const known = Object.keys(properties);
-    const unknown = Object.keys(value).filter((name) => !known.includes(name));
-    for (const name of unknown) yield mistakeOf('member', name, known, path);
-    for (const name of known) yield* this.unknown(properties[name], value[name], [...path, name]);
+    if (typeof reference === 'string')
+      yield* this.unknown(valueAt(this.document(), ...reference.split('/').slice(1)), value, path);
+    else if (Array.isArray(value)) {
+      for (const [index, each] of value.entries())
+        yield* this.unknown(valueAt(schema, 'items'), each, [...path, String(index)]);
+      // A schema without `properties` accepts any member.
+    } else if (isObject(properties) && isObject(value)) {
+      const known = Object.keys(properties);
+      const unknown = Object.keys(value).filter((name) => !known.includes(name));
+      for (const name of unknown) yield mistakeOf('member', name, known, path);
+      for (const name of known) yield* this.unknown(properties[name], value[name], [...path, name]);
+    }
   }
 }
 
@@ -79,21 +76,19 @@ function withoutBrackets(name: string): string {
   return name.replace(/[[\]].*/s, '');
 }
 
-function mistakeOf(what: string, name: string, known: readonly string[], path: readonly string[] = []) {
+function mistakeOf(what: string, sent: string, known: readonly string[], path: readonly string[] = []) {
+  const name = sent.slice(0, MAX_NAME_LENGTH).toWellFormed();
   const own = variants(name);
   const near = known.find((other) => variants(other).some((each) => own.includes(each)));
   const list = known.length > 0 ? ` (known are ${known.join(', ')})` : '';
   const hint = near === undefined ? list : ` (did you mean ${near}?)`;
-  return `${what} ${[...path, visible(name)].join('.')} is unknown${hint}`;
-}
-
-/** The document promises a visible name. */
-function visible(name: string): string {
-  return name.trim() === '' ? JSON.stringify(name) : name.slice(0, MAX_NAME_LENGTH).toWellFormed();
+  // The document promises a visible name.
+  const visible = name.trim() === '' ? JSON.stringify(name) : name;
+  return `${what} ${[...path, visible].join('.')} is unknown${hint}`;
 }
 
 /** Lists a name with and without each of its letters. Two names that differ by one letter, or by its place, share one. */
 function variants(name: string): string[] {
-  const plain = withoutBrackets(name.slice(0, MAX_NAME_LENGTH)).toLowerCase().replaceAll(/[_-]/g, '');
+  const plain = withoutBrackets(name).toLowerCase().replaceAll(/[_-]/g, '');
   return [plain, ...Array.from(plain, (_, index) => plain.slice(0, index) + plain.slice(index + 1))];
 }
