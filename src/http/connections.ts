@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { FastifyServerFactoryHandler } from 'fastify';
+import type { FastifyServerFactoryHandler as Handler } from 'fastify';
 import type { Config } from '../config/config';
 import { SECOND_MS } from '../time/time';
 import type { ApiError } from '../api/errors/api-error';
@@ -58,7 +58,7 @@ export class Connections {
   constructor(private readonly log: Logger) {}
 
   /** Creates the HTTP server, which hands each request over in its turn. */
-  createServer(config: Config, handler: FastifyServerFactoryHandler): Server {
+  createServer(config: Config, handler: Handler): Server {
     // Node throws if the timeout of the headers exceeds the timeout of the request.
     const headersTimeout = Math.min(config.headersTimeoutMs, config.requestTimeoutMs);
     const server = createServer({
@@ -102,11 +102,7 @@ export class Connections {
   }
 
   /** Hands a request over in its turn. Its response, when it is complete, lets the next task of the connection begin. */
-  private receive(
-    request: IncomingMessage,
-    response: ServerResponse,
-    handler: FastifyServerFactoryHandler,
-  ): void {
+  private receive(request: IncomingMessage, response: ServerResponse, handler: Handler): void {
     const connection = this.bySocket.get(request.socket);
     if (!connection || connection.tasks.length >= MAX_PENDING) return;
     connection.latest = request;

@@ -45,9 +45,8 @@ function enableCors(app: NestFastifyApplication, origins: readonly string[]): vo
   app.enableCors({
     delegator: ({ headers, raw }, decide) => {
       const { origin, upgrade, 'access-control-request-method': asked } = headers;
-      const isAllowed = origin !== undefined && origins.includes(origin);
       decide(null, {
-        origin: isAllowed ? origin : false,
+        origin: origins.find((each) => each === origin) ?? false,
         // The other hook runs later, so that its errors have these headers, too.
         preflight: asked !== undefined && upgrade === undefined && !framingError(raw),
         methods: ['DELETE', 'GET', 'HEAD', 'PATCH', 'POST', 'PUT'],
@@ -61,9 +60,8 @@ function enableCors(app: NestFastifyApplication, origins: readonly string[]): vo
 
 function framingError(request: IncomingMessage): ApiError | undefined {
   const { rawHeaders, httpVersion, headers } = request;
-  if (rawHeaders.length / 2 > MAX_HEADERS) {
+  if (rawHeaders.length / 2 > MAX_HEADERS)
     return commonErrors.headers_too_large({ message: `The request has more than ${MAX_HEADERS} headers.` });
-  }
   const message = ambiguityOf(request);
   if (message !== undefined) return commonErrors.malformed_request({ message });
   const { expect } = headers;
@@ -77,9 +75,8 @@ function ambiguityOf({ headers, httpVersion, rawHeaders }: IncomingMessage): str
   if (httpVersion !== '1.1' && httpVersion !== '1.0') return 'The version must be HTTP/1.1 or HTTP/1.0.';
   const coding = headers['transfer-encoding'];
   // The service decodes no other coding. Node's parser checks that `chunked` is last (RFC 9112, 6.1).
-  if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked')) {
+  if (coding !== undefined && (httpVersion === '1.0' || coding.toLowerCase() !== 'chunked'))
     return 'Transfer-Encoding must be chunked, and needs HTTP/1.1.';
-  }
   const hosts = countHeader(rawHeaders, 'host');
   if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) return 'The request must have one Host header.';
   return HOST.test(headers.host ?? '') ? undefined : 'The Host header is not valid.';
@@ -123,8 +120,7 @@ export function isDecodable(path: string): boolean {
 
 /** Returns the path of a request target as sent, without query and fragment. */
 export function pathOf(target: string): string {
-  const [path = ''] = originForm(target).split(/[?#]/, 1);
-  return path;
+  return originForm(target).replace(/[?#].*/s, '');
 }
 
 /** The `*` of OPTIONS becomes a path without a route. */
