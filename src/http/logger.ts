@@ -1,14 +1,8 @@
 import { format } from 'node:util';
-import { type Logger as PinoLogger, pino, stdSerializers } from 'pino';
+import { type DestinationStream, type Logger as PinoLogger, pino, stdSerializers } from 'pino';
 import type { Config } from '../config/config';
 
 export type Logger = PinoLogger & { readonly droppedLines: () => number };
-
-/** The destination of finished lines. */
-interface LogStream {
-  write(line: string): void;
-  readonly droppedLines?: number;
-}
 
 /** Matches an API key anywhere in a line: in a path, an error, a request id. */
 const API_KEY = /ask_(live|test)_[0-9A-Za-z]+/g;
@@ -26,7 +20,10 @@ function describe(error: unknown): object {
 }
 
 /** Creates the logger of the process: JSON lines. */
-export function createLogger({ logLevel }: Pick<Config, 'logLevel'>, stream: LogStream): Logger {
+export function createLogger(
+  { logLevel }: Pick<Config, 'logLevel'>,
+  stream: DestinationStream & { readonly droppedLines?: number },
+): Logger {
   const logger = pino(
     {
       level: logLevel,

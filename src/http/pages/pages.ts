@@ -15,8 +15,6 @@ const JAVASCRIPT = { 'Content-Type': 'text/javascript; charset=utf-8' };
 // RFC 9512.
 const YAML = { 'Content-Type': 'application/yaml; charset=utf-8' };
 
-const DOCUMENTS = join(__dirname, '..', '..', '..', 'docs');
-
 /** The documents for clients, and the paths of their pages. */
 const PAGES: Readonly<Record<string, string>> = {
   'guide.md': 'guide',
@@ -80,7 +78,7 @@ function serveGuide(fastify: FastifyInstance, config: Config): void {
   serveStatic(fastify, '/llms.txt', { 'Content-Type': 'text/markdown; charset=utf-8' }, () => links);
   const layout = read('guide.html');
   const documents = Object.entries(PAGES).map(([file, path]) => {
-    const text = readFileSync(join(DOCUMENTS, file), 'utf8').replaceAll(/<!--.*?-->\n*/gs, '');
+    const text = read(`../../../docs/${file}`).replaceAll(/<!--.*?-->\n*/gs, '');
     return { path, text, title: /^# (.*)/.exec(text)?.[1] ?? file };
   });
   const pages = documents.map(({ path, title }) => [path, title]);
