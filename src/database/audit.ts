@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import { UUID } from './sql';
 
 export interface AuditedChange {
   /** The command without its arguments, such as `keys revoke`. */
@@ -16,7 +17,7 @@ export interface AuditedChange {
 export class RevokedKeyError extends Error {}
 
 /** Null for a key of a team's authenticator, whose id may be any text. */
-const KEY_ID = "CASE WHEN $5 ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN $5::uuid END";
+const KEY_ID = `CASE WHEN $5 ~ '${UUID}' THEN $5::uuid END`;
 
 /**
  * Records a change inside its transaction. A change by a command has the operating-system user of this process.

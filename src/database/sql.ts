@@ -28,6 +28,9 @@ export interface Statement {
   readonly isPlannedAnew?: true;
 }
 
+/** The form of a UUID, in SQL and in JavaScript: PostgreSQL rejects any other text with a syntax error. */
+export const UUID = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
+
 /** Locks no row, but fails on a standby, or if a pooler begins a transaction for a change with parameters. */
 const PING = 'SELECT id FROM migrations LIMIT $1 FOR UPDATE';
 const CHECK_INTERVAL_MS = 60_000;

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Sql, type Statement } from '../database/sql';
+import { Sql, type Statement, UUID } from '../database/sql';
 import type { KeyUsage } from './usage.dto';
 
 /** The counts of the requests of a key, in the order of the columns. */
@@ -20,7 +20,7 @@ export interface KeyDay extends Counts {
 type StoredUsage = KeyUsage & { readonly account: string | null };
 
 /** Null for a key of a team's authenticator, whose id may be any text. */
-const UUID = "CASE WHEN key_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN key_id::uuid END";
+const KEY_ID = `CASE WHEN key_id ~ '${UUID}' THEN key_id::uuid END`;
 
 /**
  * In one order, which prevents deadlocks of instances. The row of a key changes once a minute; one that another transaction
@@ -28,7 +28,7 @@ const UUID = "CASE WHEN key_id ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' T
  */
 const ADD = `
   WITH last AS (
-    SELECT ${UUID} AS used_id, date_trunc('minute', to_timestamp(max(used_at) / 1000)) AS minute
+    SELECT ${KEY_ID} AS used_id, date_trunc('minute', to_timestamp(max(used_at) / 1000)) AS minute
     FROM unnest($3::text[], $8::float8[]) AS used (key_id, used_at) GROUP BY 1
   ), noted AS (
     UPDATE api_keys SET last_used_at = minute FROM (
@@ -53,7 +53,7 @@ const READ: Statement = {
     SELECT * FROM key_usage WHERE date BETWEEN coalesce($1, $2::date - 29) AND $2 AND ($4::bigint IS NULL OR account_id = $4)
     ORDER BY account_id, date, key_id LIMIT $3
   ) AS days LEFT JOIN accounts a ON a.id = account_id
-  LEFT JOIN api_keys k ON k.account_id = days.account_id AND k.id = ${UUID}
+  LEFT JOIN api_keys k ON k.account_id = days.account_id AND k.id = ${KEY_ID}
   ORDER BY days.date, a.name, key_id`,
 };
 

@@ -7,7 +7,7 @@ import { cutPage, type Page, type PageQuery, pageRequestOf } from '../../api/lis
 import { CONFIG, type Config } from '../../config/config';
 import { UserError } from '../../config/user-error';
 import { type AuditedChange, recordAudit } from '../../database/audit';
-import { Sql } from '../../database/sql';
+import { Sql, UUID } from '../../database/sql';
 import { Clock } from '../../time/clock';
 import { DAY_MS } from '../../time/time';
 import { accountErrors } from '../accounts/accounts.errors';
@@ -44,7 +44,7 @@ export const KEY_DAYS = 365;
 export const GRACE_HOURS = 24;
 export const MAX_GRACE_MS = 7 * DAY_MS;
 
-const UUID = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+const KEY_ID = new RegExp(UUID, 'i');
 
 /** Creates, lists and changes keys, for the operations over HTTP and for the commands. */
 @Injectable()
@@ -221,7 +221,7 @@ export class ApiKeysService {
 
 /** True if the text is a UUID. PostgreSQL would reject any other text with a syntax error. */
 export function isKeyId(text: string): boolean {
-  return UUID.test(text);
+  return KEY_ID.test(text);
 }
 
 function dateOf<Unset extends null | undefined>(time: Date | string | Unset): Date | Unset {
