@@ -1,14 +1,14 @@
-import { RESET_REPLICA, unfired } from '../database/database-errors';
+import { unfired } from '../database/database-errors';
 import type { Sql } from '../database/sql';
 
 /** The tables of the store that have triggers. Those of an extension are its own matter. */
 const TABLES =
   '{accounts,api_keys,audit_entries,pets,rotated_secrets,store_orders,webhook_attempts,webhooks}';
 
-/** Lists the statements that make triggers fire. A foreign key is a pair of internal triggers. */
+/** Lists the statements that make triggers fire; null for all of them. A foreign key is a pair of internal triggers. */
 const FIND_SILENT_TRIGGERS = `
   WITH tried AS (UPDATE migrations SET name = name WHERE false)
-  SELECT '${RESET_REPLICA}' AS fix WHERE current_setting('session_replication_role') = 'replica'
+  SELECT NULL AS fix WHERE current_setting('session_replication_role') = 'replica'
   UNION ALL
   SELECT format('ALTER TABLE %s ENABLE TRIGGER %s', tgrelid::regclass, CASE WHEN bool_or(tgisinternal) THEN 'ALL' ELSE 'USER' END)
   FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid
@@ -22,8 +22,8 @@ const FIND_SILENT_TRIGGERS = `
  * @throws UserError if changes would lack their events, or foreign keys would not be checked
  */
 export async function requireTriggers(sql: Sql): Promise<void> {
-  const silent = await sql.rows<{ fix: string }>(FIND_SILENT_TRIGGERS, []);
-  if (silent.length > 0) throw unfired(silent.map(({ fix }) => fix).join('; '));
+  const silent = await sql.rows<{ fix: string | null }>(FIND_SILENT_TRIGGERS, []);
+  if (silent.length > 0) throw unfired(silent.map(({ fix }) => fix));
 }
 
 /**

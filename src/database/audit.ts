@@ -1,7 +1,8 @@
 import { userInfo } from 'node:os';
+import { RevokedKeyError } from './database-errors';
 import { UUID } from './sql';
 
-export interface AuditedChange {
+interface AuditedChange {
   /** The command without its arguments, such as `keys revoke`. */
   readonly command: string;
   /** The name of the account that it changed. */
@@ -12,9 +13,6 @@ export interface AuditedChange {
   /** The id of the key that made the change over HTTP; undefined for a command. */
   readonly madeByKey?: string | undefined;
 }
-
-/** The key of a change was revoked while its request was under way. */
-export class RevokedKeyError extends Error {}
 
 /** Null for a key of a team's authenticator, whose id may be any text. */
 const KEY_ID = `CASE WHEN $5 ~ '${UUID}' THEN $5::uuid END`;

@@ -2,7 +2,7 @@ import { callbackify } from 'node:util';
 import { Client, type ClientConfig, type CustomTypesConfig, Pool, type QueryResult, types } from 'pg';
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config';
-import { asUnavailable, isReadOnly, isUnusable, POOLER_FAULT, unfired } from './database-errors';
+import { asUnavailable, connectionFault, isUnusable, unfired } from './database-errors';
 
 /** `databaseUrl`: also of the embedded server. */
 export type DatabaseConfig = Config & { readonly databaseUrl: string };
@@ -13,7 +13,7 @@ const MAX_PIPELINED = 4;
 /** Longest run time of one statement in the server. The client times out a second later, if the server hangs. */
 const STATEMENT_TIMEOUT_MS = 5_000;
 const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 1_000;
-export const IDLE_CONNECTION_TIMEOUT_MS = 30_000;
+const IDLE_CONNECTION_TIMEOUT_MS = 30_000;
 
 /** Longest time in which a start or a command opens a connection: on a busy machine it takes seconds. */
 export const START_WAIT_MS = 30_000;
@@ -89,8 +89,12 @@ const TYPES: CustomTypesConfig = {
 };
 
 /** The text that TypeORM sends. */
-export const COMMIT = 'COMMIT';
+const COMMIT = 'COMMIT';
 const BEGIN_TAG = /^(BEGIN|START TRANSACTION)$/;
+
+/** The message for a response with another transaction status than that of our own statements. */
+const POOLER_FAULT =
+  'The pooler in front of the database opens transactions of its own, which lose changes: with pgpool-II set backend_clustering_mode to streaming_replication.';
 
 /** Returns TypeORM's options: one pool, a bound for every wait, and no setting that a pooler rejects. */
 export function dataSourceOptions(config: DatabaseConfig) {
@@ -102,7 +106,7 @@ export function dataSourceOptions(config: DatabaseConfig) {
     synchronize: false,
     logging: false,
     installExtensions: false,
-    poolSize: connectionsOf(config).pool,
+    poolSize: poolSizeOf(config),
     extra: {
       Client: BoundedClient,
       connectionString: config.databaseUrl,
@@ -116,10 +120,9 @@ export function dataSourceOptions(config: DatabaseConfig) {
 }
 
 /** Divides the connections of a process: a third of them are pipelined, the pool has the others. */
-export function connectionsOf({ databasePipelining, databasePoolSize, databasePreparedStatements }: Config) {
+function poolSizeOf({ databasePipelining, databasePoolSize, databasePreparedStatements }: Config): number {
   const isOn = databasePipelining && databasePreparedStatements;
-  const pipelined = isOn ? Math.min(MAX_PIPELINED, Math.floor(databasePoolSize / 3)) : 0;
-  return { pool: databasePoolSize - pipelined, pipelined };
+  return databasePoolSize - (isOn ? Math.min(MAX_PIPELINED, Math.floor(databasePoolSize / 3)) : 0);
 }
 
 /** Opens a connection of its own, without a limit for its statements. Close it with `end`. */
@@ -188,7 +191,7 @@ export class BoundedClient extends Client {
     // Runs before the caller gets the error, and so before the pool gets the connection.
     const bounded = result.catch((error: unknown) => {
       if (isUnusable(error)) void this.end();
-      if (isReadOnly(error) && !this.isReplaced) this.peers.renew();
+      if (connectionFault(error) === 'readOnly' && !this.isReplaced) this.peers.renew();
       throw error;
     });
     return query === COMMIT ? bounded.then(requireCommit) : bounded;
@@ -234,7 +237,7 @@ export class BoundedClient extends Client {
       if (this.failure !== undefined) throw this.failure;
       await super.connect();
       await super.query(SET_SESSION).catch((error: unknown) => {
-        throw String(error).includes('session_replication_role') ? unfired() : error;
+        throw String(error).includes('session_replication_role') ? unfired([null]) : error;
       });
       this.peers.connections.add(this);
       return this;

@@ -1,9 +1,4 @@
-import type { QueryConfig } from 'pg';
-import {
-  QueryFailedError,
-  QueryRunnerAlreadyReleasedError,
-  QueryRunnerProviderAlreadyReleasedError,
-} from 'typeorm';
+import { QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError } from 'typeorm';
 import { codeOf, UserError } from '../config/user-error';
 
 /** SQLSTATE code of a read-only session: after a failover the old server may keep its sessions. */
@@ -46,10 +41,6 @@ export function asUnavailable(error: unknown): Error {
 /** Message of node-postgres 8, without a code, if a query exceeds `query_timeout`. */
 const QUERY_TIMEOUT = 'Query read timeout';
 
-/** The message for a response with another transaction status than that of our own statements. */
-export const POOLER_FAULT =
-  'The pooler in front of the database opens transactions of its own, which lose changes: with pgpool-II set backend_clustering_mode to streaming_replication.';
-
 /** Makes the error of a statement that was not sent, because others took too long. */
 export const waitTimeout = (): Error => new Error('timeout exceeded while waiting for other statements');
 
@@ -64,15 +55,8 @@ export class OutcomeUnknownError extends Error {
   }
 }
 
-/** Statements without a change: if their result is lost, the request can be retried. */
-const READS = /^\s*SELECT\b/;
-
-/** Returns the error of a single statement that was sent, from the error of node-postgres. */
-export function failureOf(query: QueryConfig, parameters: unknown[], error: unknown): unknown {
-  if (!(error instanceof Error)) return error;
-  const failure = new QueryFailedError(query.text, parameters, error);
-  return !READS.test(query.text) && isResultLost(failure) ? new OutcomeUnknownError(failure) : failure;
-}
+/** The key of a change was revoked while its request was under way. */
+export class RevokedKeyError extends Error {}
 
 /** Returns true if a query failed because the server, a connection or a lock was not available in time. */
 export function isDatabaseUnavailable(error: unknown): boolean {
@@ -86,23 +70,18 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   return UNSENT.test(message) || UNAVAILABLE_MESSAGE.test(message);
 }
 
-/** Returns true if a query failed because its connection is lost, whether or not it was sent. */
-export function isConnectionLost(error: unknown): boolean {
-  return !isSqlState(codeOf(error)) || isSessionEnded(error);
-}
-
-/** Returns true if a statement was sent and the connection was lost before its result arrived. */
-export function isResultLost(error: unknown): error is QueryFailedError {
-  // TypeORM wraps every error of a statement; other errors occurred before it.
-  return error instanceof QueryFailedError && isConnectionLost(error) && !UNSENT.test(error.message);
-}
-
-export function isReadOnly(error: unknown): boolean {
-  return codeOf(error) === READ_ONLY;
-}
-
-export function isQueryTimeout(error: unknown): boolean {
-  return textOf(error, 'message') === QUERY_TIMEOUT;
+/**
+ * Returns what is wrong with the connection of a failed query; undefined if only the query is wrong.
+ *
+ * `late` and `lost`: no result has arrived; `unsent`: it was not sent. `readOnly` and `switched`: the session is another
+ * one than the query needs.
+ */
+export function connectionFault(error: unknown) {
+  const [code, message] = [codeOf(error), textOf(error, 'message')];
+  if (message === QUERY_TIMEOUT) return 'late';
+  if (!isSqlState(code) || isSessionEnded(error)) return UNSENT.test(message) ? 'unsent' : 'lost';
+  if (code === READ_ONLY) return 'readOnly';
+  return SWITCHED.test(code) ? 'switched' : undefined;
 }
 
 /**
@@ -110,7 +89,7 @@ export function isQueryTimeout(error: unknown): boolean {
  * the next one waits for it; if the server has disappeared, until TCP gives up.
  */
 export function isUnusable(error: unknown): boolean {
-  return isQueryTimeout(error) || isReadOnly(error) || SWITCHED.test(codeOf(error));
+  return ['late', 'readOnly', 'switched'].includes(connectionFault(error) ?? '');
 }
 
 /** EPIPE has the form of an SQLSTATE. */
@@ -129,11 +108,11 @@ function textOf(error: unknown, name: 'message' | 'severity'): string {
   return typeof text === 'string' ? text : '';
 }
 
-/** Part of the advice if `session_replication_role` is `replica`. Only a superuser may change it. */
-export const RESET_REPLICA = 'ALTER ROLE and ALTER DATABASE … RESET session_replication_role';
+/** The fix if `session_replication_role` is `replica`. Only a superuser may change it. */
+const RESET_REPLICA = 'ALTER ROLE and ALTER DATABASE … RESET session_replication_role';
 
-/** Explains that triggers do not fire, or that a rule replaces changes. */
-export function unfired(fixes = RESET_REPLICA): UserError {
+/** Explains that triggers do not fire. @param fixes null for that of `session_replication_role` */
+export function unfired(fixes: readonly (string | null)[]): UserError {
   const fault = 'The database confirms changes without their events or checks.';
-  return new UserError(`${fault} As a superuser run ${fixes}.`);
+  return new UserError(`${fault} As a superuser run ${fixes.map((fix) => fix ?? RESET_REPLICA).join('; ')}.`);
 }

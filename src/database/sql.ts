@@ -2,20 +2,12 @@ import { hash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
 import { InjectEntityManager } from '@nestjs/typeorm';
 import type { Pool, QueryConfig, QueryResult } from 'pg';
-import type { EntityManager } from 'typeorm';
+import { type EntityManager, QueryFailedError } from 'typeorm';
 import { PostgresDriver } from 'typeorm/driver/postgres/PostgresDriver';
 import { CONFIG, type Config } from '../config/config';
 import { CoalescedRead } from './coalesced-read';
-import { BoundedClient, COMMIT, connectionsOf, IDLE_CONNECTION_TIMEOUT_MS } from './data-source';
-import {
-  asUnavailable,
-  failureOf,
-  isConnectionLost,
-  isQueryTimeout,
-  isResultLost,
-  isUnusable,
-  OutcomeUnknownError,
-} from './database-errors';
+import { BoundedClient } from './data-source';
+import { asUnavailable, connectionFault, isUnusable, OutcomeUnknownError } from './database-errors';
 
 /** An SQL statement. Each connection prepares it once. */
 export interface Statement {
@@ -62,7 +54,8 @@ export class Sql {
     this.maxWaitMs = config.databasePoolWaitMs;
     // The start, which may wait longer, has opened its connection.
     this.pool.options.connectionTimeoutMillis = this.maxWaitMs;
-    const { pipelined } = connectionsOf(config);
+    // The pool leaves them.
+    const pipelined = config.databasePoolSize - this.pool.options.max;
     if (pipelined > 0) this.reads = new PipelinedReads(this.pool, pipelined);
   }
 
@@ -108,7 +101,7 @@ export class Sql {
       return await this.manager.transaction(work);
     } catch (error) {
       // If the connection is lost before the commit is sent, the server rolls back.
-      throw isResultLost(error) && error.query === COMMIT ? new OutcomeUnknownError(error) : error;
+      throw isResultLost(error) && error.query === 'COMMIT' ? new OutcomeUnknownError(error) : error;
     }
   }
 
@@ -121,7 +114,7 @@ export class Sql {
       await this.pings.read('ping', async () => {
         // One lost connection says nothing of the database: after a failover, some lead to the old primary.
         await this.rows(PING, [0]).catch((error: unknown) => {
-          if (isQueryTimeout(error)) throw error;
+          if (connectionFault(error) === 'late') throw error;
           return this.rows(PING, [0]);
         });
         if (performance.now() - this.checkedAt < CHECK_INTERVAL_MS) return;
@@ -175,6 +168,22 @@ async function runOnPool(pool: Pool, query: QueryConfig, parameters: unknown[]):
   }
 }
 
+/** Statements without a change: if their result is lost, the request can be retried. */
+const READS = /^\s*SELECT\b/;
+
+/** Returns the error of a single statement that was sent, from the error of node-postgres. */
+function failureOf(query: QueryConfig, parameters: unknown[], error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const failure = new QueryFailedError(query.text, parameters, error);
+  return !READS.test(query.text) && isResultLost(failure) ? new OutcomeUnknownError(failure) : failure;
+}
+
+/** Returns true if a statement was sent and the connection was lost before its result arrived. */
+function isResultLost(error: unknown): error is QueryFailedError {
+  // TypeORM wraps every error of a statement; other errors occurred before it.
+  return error instanceof QueryFailedError && ['late', 'lost'].includes(connectionFault(error) ?? '');
+}
+
 /** Names a prepared statement after its table and its text, such as `pets_insert_…`: two modules cannot collide. */
 function nameOf(text: string): string {
   const [, table = ''] = /\b(?:from|into|update)\s+(\w{1,30})/i.exec(text) ?? [];
@@ -224,9 +233,9 @@ class PipelinedReads {
         connection.sent.shift();
         if (!error) return resolve(result.rows);
         if (isUnusable(error)) this.close(connection);
-        const isLate = isQueryTimeout(error);
-        const isRepeatable = isLate ? connection.isStuck : isUnusable(error) || isConnectionLost(error);
-        connection.isStuck ||= isLate;
+        const fault = connectionFault(error);
+        const isRepeatable = fault === 'late' ? connection.isStuck : fault !== undefined;
+        connection.isStuck ||= fault === 'late';
         if (isRepeatable) resolve(runOnPool(this.pool, query, parameters));
         else reject(failureOf(query, parameters, error));
       };
@@ -258,8 +267,9 @@ class PipelinedReads {
   }
 
   private async openOne(): Promise<void> {
-    const client = new BoundedClient({ ...this.pool.options, pipeline: true });
-    const idle = setTimeout(() => this.close(connection), IDLE_CONNECTION_TIMEOUT_MS).unref();
+    const { options } = this.pool;
+    const client = new BoundedClient({ ...options, pipeline: true });
+    const idle = setTimeout(() => this.close(connection), Number(options.idleTimeoutMillis)).unref();
     const connection: Connection = { client, sent: [], isOpen: false, isStuck: false, idle };
     this.connections.add(connection);
     client.once('end', () => this.connections.delete(connection));

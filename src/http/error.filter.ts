@@ -1,7 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { RevokedKeyError } from '../database/audit';
-import { isDatabaseUnavailable, OutcomeUnknownError } from '../database/database-errors';
+import { isDatabaseUnavailable, OutcomeUnknownError, RevokedKeyError } from '../database/database-errors';
 import type { ApiError } from '../api/errors/api-error';
 import { commonErrors, fromNestException } from '../api/errors/common.errors';
 import { RouteMethods } from './route-methods';

@@ -6,7 +6,7 @@ import { StoreScopes } from '../../api/extension/extension';
 import { cutPage, type Page, type PageQuery, pageRequestOf } from '../../api/lists/page';
 import { CONFIG, type Config } from '../../config/config';
 import { UserError } from '../../config/user-error';
-import { type AuditedChange, recordAudit } from '../../database/audit';
+import { recordAudit } from '../../database/audit';
 import { Sql, UUID } from '../../database/sql';
 import { Clock } from '../../time/clock';
 import { DAY_MS } from '../../time/time';
@@ -170,7 +170,7 @@ export class ApiKeysService {
   private change(
     id: string,
     values: Partial<ApiKeyEntity>,
-    entries: readonly AuditedChange[],
+    entries: readonly { readonly command: string; readonly details?: string | undefined }[],
     { madeByKey, transaction }: ChangeContext = {},
     precondition: Precondition<KeyDetails> | undefined,
   ): Promise<KeyDetails> {
