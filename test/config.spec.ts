@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { settingsFiles } from '../scripts/settings-files';
 import { readConfig } from '../src/config/config';
 import { settings } from '../src/config/settings';
-import { MIN_SERVER_VERSION } from '../src/database/migrate';
 import { UserError } from '../src/config/user-error';
 
 const ROOT = join(__dirname, '..');
@@ -15,10 +14,6 @@ describe('settings', () => {
 
   it.each(Object.entries(settingsFiles()))('%s is what `npm run -s settings` writes', (path, text) => {
     expect(readFileSync(join(ROOT, path), 'utf8')).toBe(text);
-  });
-
-  it('DATABASE_URL names the oldest version of PostgreSQL that the start accepts', () => {
-    expect(settings.databaseUrl.meaning).toContain(`version ${MIN_SERVER_VERSION} or newer`);
   });
 
   it('an empty or unset variable takes its default', () => {

@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config';
-import * as coreMigrations from '../database/migrations/core.migrations';
-import { type SchemaMigration, timestampOf } from '../database/migrate';
+import { CORE_MIGRATIONS } from '../database/migrations/core.migrations';
 import {
   type DefinedScope,
   type ExtensionModule,
@@ -58,11 +57,9 @@ export function createStore(given: readonly ExtensionModule[] = []) {
       extensions.flatMap(({ modules = [] }) =>
         typeof modules === 'function' ? modules({ ...config }) : modules,
       ),
-    /** In the order in which they run: the store's, then a team's, each by the timestamps in their names. */
+    /** In the order in which they run: the store's, then a team's, each by the timestamps (ms) in their names. */
     migrations: [
-      ...byTime(
-        named([...Object.values(coreMigrations), ...OWN_EXTENSIONS.flatMap((each) => each.migrations ?? [])]),
-      ),
+      ...byTime(named([...CORE_MIGRATIONS, ...OWN_EXTENSIONS.flatMap((each) => each.migrations ?? [])])),
       ...byTime(added.flatMap(({ name, migrations = [] }) => named(migrations, name))),
     ],
     scopes: extensions.flatMap((each) => each.scopes ?? []),
@@ -74,12 +71,15 @@ export function createStore(given: readonly ExtensionModule[] = []) {
   };
 }
 
-function named(classes: readonly MigrationClass[], extension?: string): SchemaMigration[] {
-  return classes.map((create) => ({ name: create.name, extension, create }));
+function named(classes: readonly MigrationClass[], extension?: string) {
+  return classes.map((create) => {
+    const { name } = create;
+    return { name, timestamp: Number(name.slice(-13)), extension, create };
+  });
 }
 
-function byTime(migrations: readonly SchemaMigration[]): SchemaMigration[] {
-  return migrations.toSorted((one, other) => timestampOf(one) - timestampOf(other));
+function byTime(migrations: ReturnType<typeof named>) {
+  return migrations.toSorted((one, other) => one.timestamp - other.timestamp);
 }
 
 function merge<T>(

@@ -1,19 +1,13 @@
 import { DataSource, Migration, MigrationExecutor, type MigrationInterface, type QueryRunner } from 'typeorm';
+import { type AppliedMigration, readApplied } from './applied-migrations';
 import { recordAudit } from './audit';
 import { type DatabaseConfig, dataSourceOptions, SET_ROLE } from './data-source';
-import { rejectUsed } from './running-instances';
-import {
-  acceptNewerSchema,
-  compareSchema,
-  type MigrationState,
-  readApplied,
-  rejectNewerSchema,
-} from './schema-states';
 import { UserError } from '../config/user-error';
 
-export interface SchemaMigration {
-  /** It ends with a timestamp in milliseconds. */
+interface SchemaMigration {
   readonly name: string;
+  /** In milliseconds. */
+  readonly timestamp: number;
   /** Undefined for a migration of the store. */
   readonly extension: string | undefined;
   readonly create: new () => MigrationInterface;
@@ -24,7 +18,14 @@ export interface SchemaConfig extends DatabaseConfig {
   readonly migrations: readonly SchemaMigration[];
 }
 
-export const MIN_SERVER_VERSION = 15;
+/** `removed`: of an extension that this program does not have. `newer`: of a newer version of what it has. */
+interface MigrationState extends AppliedMigration {
+  readonly state: 'applied' | 'pending' | 'removed' | 'newer';
+}
+
+const MIN_SERVER_VERSION = 15;
+
+const RUNNING = `SELECT FROM rate_limit_instances WHERE seen_at > clock_timestamp() - interval '10 seconds'`;
 
 /** Identifies our migrations among the advisory locks of a database. */
 const MIGRATION_LOCK = 7_263_504_918;
@@ -100,6 +101,49 @@ export function revert(config: SchemaConfig, extension?: string): Promise<string
   });
 }
 
+/**
+ * Gives an empty database the schema of a backup, fills it, and applies the later migrations, in one transaction.
+ *
+ * @param names those of the backup's migrations
+ * @returns the names of the later ones
+ * @throws UserError if the database is not empty, or a service uses it
+ */
+export function restoreSchema(
+  config: SchemaConfig,
+  names: readonly string[],
+  fill: (runner: QueryRunner) => Promise<void>,
+): Promise<string[]> {
+  return inMigrationTransaction(config, async (runner) => {
+    const present = await readApplied(runner);
+    await rejectUsed(runner);
+    if (present.length > 0) {
+      throw new UserError(
+        'The database is not empty: rename DATA_DIR, or name an empty database in DATABASE_URL.',
+      );
+    }
+    const older = config.migrations.filter(({ name }) => names.includes(name));
+    await applyMigrations(older, runner);
+    await fill(runner);
+    const { applied } = await bringUpToDate(config, runner);
+    // The copy may serve another deployment, such as staging: its first start decides.
+    await runner.query('DELETE FROM deployment');
+    return applied;
+  });
+}
+
+/** Protects the schema from `db revert` and `db restore`. @throws UserError if an instance of the service is running */
+async function rejectUsed(runner: QueryRunner): Promise<void> {
+  const [table]: { name: string | null }[] = await runner.query(
+    `SELECT to_regclass('rate_limit_instances') AS name`,
+  );
+  if (!table?.name) return;
+  const instances: unknown[] = await runner.query(RUNNING);
+  if (instances.length === 0) return;
+  throw new UserError(
+    'A service uses the database, or did so in the last 10 s: stop every instance and try again.',
+  );
+}
+
 export function migrationStates(config: SchemaConfig): Promise<MigrationState[]> {
   return inMigrationTransaction(config, async (runner) =>
     compareSchema(await readApplied(runner), config.migrations),
@@ -121,7 +165,7 @@ export async function relationsOf(config: DatabaseConfig): Promise<string[]> {
  *
  * @throws UserError if the server is too old, or the database has another encoding than UTF8
  */
-export async function inMigrationTransaction<T>(
+async function inMigrationTransaction<T>(
   config: DatabaseConfig,
   work: (runner: QueryRunner) => Promise<T>,
 ): Promise<T> {
@@ -162,7 +206,7 @@ const RECORD = `
   INSERT INTO extension_migrations (name, extension) SELECT * FROM unnest($1::text[], $2::text[])`;
 
 /** Does the work of `migrate` inside the transaction of the caller. */
-export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migrations'>, runner: QueryRunner) {
+async function bringUpToDate({ migrations }: SchemaConfig, runner: QueryRunner) {
   const states = compareSchema(await readApplied(runner), migrations);
   acceptNewerSchema(states);
   // The program's own migrations are the first states, in the same order.
@@ -175,10 +219,6 @@ export async function bringUpToDate({ migrations }: Pick<SchemaConfig, 'migratio
   if (applied.length > 0) await recordAudit(runner, { command: 'migrate', details: applied.join(', ') });
   const removed = states.flatMap(({ state, extension }) => (state === 'removed' ? [String(extension)] : []));
   return { applied, removed: [...new Set(removed)] };
-}
-
-export function timestampOf({ name }: SchemaMigration): number {
-  return Number(name.slice(-13));
 }
 
 /** Makes the statements that suspend what other roles get at a creation, and resume it. PUBLIC keeps functions and types. */
@@ -202,13 +242,48 @@ async function withoutDefaultPrivileges(runner: QueryRunner, work: () => Promise
 }
 
 /** TypeORM would run all of them by time, but the store's must run before those that extend it. */
-export async function applyMigrations(migrations: readonly SchemaMigration[], runner: QueryRunner) {
+async function applyMigrations(migrations: readonly SchemaMigration[], runner: QueryRunner) {
   if (migrations.length === 0) return;
   const executor = new MigrationExecutor(runner.dataSource, runner);
   await withoutDefaultPrivileges(runner, async () => {
-    for (const migration of migrations) {
-      const { name, create } = migration;
-      await executor.executeMigration(new Migration(undefined, timestampOf(migration), name, new create()));
-    }
+    for (const { name, timestamp, create } of migrations)
+      await executor.executeMigration(new Migration(undefined, timestamp, name, new create()));
   });
+}
+
+/** Lists the migrations of this program, then those that only the database has, each in order. */
+function compareSchema(
+  applied: readonly AppliedMigration[],
+  migrations: readonly SchemaMigration[],
+): MigrationState[] {
+  const own = migrations.map(({ name, extension = null }) => ({ name, extension }));
+  const isIn = (list: readonly AppliedMigration[], name: string) => list.some((each) => each.name === name);
+  const isKnown = ({ extension }: AppliedMigration) => own.some((each) => each.extension === extension);
+  return [
+    ...own.map((each) => ({ ...each, state: isIn(applied, each.name) ? 'applied' : 'pending' }) as const),
+    ...applied
+      .filter(({ name }) => !isIn(own, name))
+      .map((each) => ({ ...each, state: isKnown(each) ? 'newer' : 'removed' }) as const),
+  ];
+}
+
+/**
+ * Accepts the schema of a newer version of the store: it has added only what this version ignores.
+ *
+ * @throws UserError if this program would migrate below it, or an extension has a newer version
+ */
+function acceptNewerSchema(states: readonly MigrationState[]): void {
+  const ofStore = states.filter(({ extension }) => extension === null);
+  const isComplete = ofStore.every(({ state }) => state !== 'pending');
+  rejectNewerSchema(isComplete ? states.filter(({ extension }) => extension !== null) : states);
+}
+
+/** @throws UserError if a newer version of the store, or of an extension, has migrated the database */
+function rejectNewerSchema(states: readonly MigrationState[]): void {
+  const newer = states.find(({ state }) => state === 'newer');
+  if (!newer) return;
+  const owner = newer.extension === null ? 'Animal Store' : `the extension ${newer.extension}`;
+  throw new UserError(
+    `The database was migrated by a newer version of ${owner} (${newer.name}). Install that version again, or run its "db revert" until this migration is reverted.`,
+  );
 }

@@ -1,7 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { Global, Module } from '@nestjs/common';
-import type { QueryRunner } from 'typeorm';
-import { UserError } from '../config/user-error';
 import { PeriodicWork } from '../time/periodic-work';
 import { SECOND_MS } from '../time/time';
 import { Sql } from './sql';
@@ -15,8 +13,6 @@ const REGISTER = `
   ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at`;
 
 const LEAVE = 'DELETE FROM rate_limit_instances WHERE id = $1';
-
-const RUNNING = `SELECT FROM rate_limit_instances WHERE seen_at > clock_timestamp() - interval '10 seconds'`;
 
 /** Registers this instance as running until it stops. It is global to stop after the modules that write. */
 @Global()
@@ -41,17 +37,4 @@ export class RunningInstances extends PeriodicWork {
   override async run(): Promise<void> {
     await this.sql.rows(REGISTER, [this.instanceId]);
   }
-}
-
-/** Protects the schema from `db revert` and `db restore`. @throws UserError if an instance of the service is running */
-export async function rejectUsed(runner: QueryRunner): Promise<void> {
-  const [table]: { name: string | null }[] = await runner.query(
-    `SELECT to_regclass('rate_limit_instances') AS name`,
-  );
-  if (!table?.name) return;
-  const instances: unknown[] = await runner.query(RUNNING);
-  if (instances.length === 0) return;
-  throw new UserError(
-    'A service uses the database, or did so in the last 10 s: stop every instance and try again.',
-  );
 }

@@ -8,7 +8,7 @@ import { to as copyTo } from 'pg-copy-streams';
 import { version } from '../../app/store';
 import { openConnection } from '../../database/data-source';
 import { WITHOUT_TIMEOUTS } from '../../database/migrate';
-import { type AppliedMigration, readApplied } from '../../database/schema-states';
+import { type AppliedMigration, readApplied } from '../../database/applied-migrations';
 import { isDatabaseUnavailable } from '../../database/database-errors';
 import { codeOf, UserError } from '../../config/user-error';
 

@@ -8,15 +8,7 @@ import type { QueryRunner } from 'typeorm';
 import { END_OF_ROWS, FORMAT, FORMAT_VERSION, TABLES } from './backup-database';
 import type { BackupFooter, BackupHeader } from './backup-database';
 import { isDatabaseUnavailable } from '../../database/database-errors';
-import {
-  applyMigrations,
-  bringUpToDate,
-  inMigrationTransaction,
-  type SchemaConfig,
-  WITHOUT_EVENTS,
-} from '../../database/migrate';
-import { rejectUsed } from '../../database/running-instances';
-import { readApplied } from '../../database/schema-states';
+import { restoreSchema, type SchemaConfig, WITHOUT_EVENTS } from '../../database/migrate';
 import { UserError } from '../../config/user-error';
 
 /**
@@ -38,8 +30,10 @@ export async function restoreDatabase(
   const backup = new BackupReader(content);
   try {
     const header = await readHeader(backup, migrations);
-    const restore = (runner: QueryRunner) => restoreIn(runner, migrations, header, backup);
-    return await open((config) => inMigrationTransaction(config, restore));
+    const names = header.migrations.map(({ name }) => name);
+    const fill = (runner: QueryRunner) => copyTables(runner, header, backup);
+    const migrated = await open((config) => restoreSchema(config, names, fill));
+    return { createdAt: header.createdAt, migrated };
   } catch (error) {
     if (error instanceof UserError || isDatabaseUnavailable(error)) throw error;
     const message = String(error instanceof Error ? error.message : error).replace(/\n.*/s, '');
@@ -49,32 +43,6 @@ export async function restoreDatabase(
   } finally {
     content.destroy();
   }
-}
-
-async function restoreIn(
-  runner: QueryRunner,
-  migrations: SchemaConfig['migrations'],
-  header: BackupHeader,
-  backup: BackupReader,
-) {
-  const present = await readApplied(runner);
-  await rejectUsed(runner);
-  if (present.length > 0) {
-    throw new UserError(
-      'The database is not empty: rename DATA_DIR, or name an empty database in DATABASE_URL.',
-    );
-  }
-  const names = new Set(header.migrations.map(({ name }) => name));
-  const older = migrations.filter(({ name }) => names.has(name));
-  await applyMigrations(older, runner);
-  // TypeORM types the connection as any; the driver is node-postgres.
-  const client: Client = await runner.connect();
-  await client.query(WITHOUT_EVENTS);
-  await copyTables(client, header, backup);
-  const { applied } = await bringUpToDate({ migrations }, runner);
-  // The copy may serve another deployment, such as staging: its first start decides.
-  await runner.query('DELETE FROM deployment');
-  return { createdAt: header.createdAt, migrated: applied };
 }
 
 /** @throws UserError unless this program has the format and all migrations of the backup */
@@ -93,7 +61,10 @@ async function readHeader(backup: BackupReader, known: SchemaConfig['migrations'
 
 type Table = BackupHeader['tables'][number];
 
-async function copyTables(client: Client, header: BackupHeader, backup: BackupReader): Promise<void> {
+async function copyTables(runner: QueryRunner, header: BackupHeader, backup: BackupReader): Promise<void> {
+  // TypeORM types the connection as any; the driver is node-postgres.
+  const client: Client = await runner.connect();
+  await client.query(WITHOUT_EVENTS);
   // The order of columns depends on that of the migrations.
   const shapeOf = ({ table, columns }: Table) => `${table} (${columns.split(', ').toSorted().join(', ')})`;
   const shapes = new Set((await client.query<Table>(TABLES)).rows.map(shapeOf));

@@ -1,7 +1,7 @@
 import { MergedMigration, SqlMigration } from './sql-migration';
 
 /** The tables of version 1.1 that belong to no extension. */
-export class AccountsAndApiKeys1795219200000 extends SqlMigration {
+class AccountsAndApiKeys1795219200000 extends SqlMigration {
   override readonly upSql = `
     CREATE TABLE accounts (
       id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -96,15 +96,8 @@ export class AccountsAndApiKeys1795219200000 extends SqlMigration {
     DROP FUNCTION reject_audit_change`;
 }
 
-// The first one contains these.
-export class RateLimit1795219200002 extends MergedMigration {}
-export class RotatedSecrets1795219200005 extends MergedMigration {}
-export class ExtensionMigrations1795219200006 extends MergedMigration {}
-export class ExternalKeyBans1795219200007 extends MergedMigration {}
-export class Audit1795219200012 extends MergedMigration {}
-
 /** A change over HTTP has no user of the system, but the key that made it. Extensions may have keys of their own. */
-export class Administration1795219200025 extends SqlMigration {
+class Administration1795219200025 extends SqlMigration {
   // Version 1.1.0 reads the bans in api_keys and external_key_bans while both versions run. The version after this one
   // drops them.
   override readonly upSql = `
@@ -154,3 +147,14 @@ export class Administration1795219200025 extends SqlMigration {
     ALTER TABLE extension_migrations
       ADD COLUMN up jsonb NOT NULL DEFAULT '[]', ADD COLUMN down jsonb NOT NULL DEFAULT '[]'`;
 }
+
+export const CORE_MIGRATIONS = [
+  AccountsAndApiKeys1795219200000,
+  // The first one contains these.
+  class RateLimit1795219200002 extends MergedMigration {},
+  class RotatedSecrets1795219200005 extends MergedMigration {},
+  class ExtensionMigrations1795219200006 extends MergedMigration {},
+  class ExternalKeyBans1795219200007 extends MergedMigration {},
+  class Audit1795219200012 extends MergedMigration {},
+  Administration1795219200025,
+] as const;

@@ -1,15 +1,10 @@
-import { AccountsAndApiKeys1795219200000 } from './migrations/core.migrations';
+import { CORE_MIGRATIONS } from './migrations/core.migrations';
 import { UserError } from '../config/user-error';
 
 /** A migration of the database; `extension` is null for one of the store. */
 export interface AppliedMigration {
   readonly name: string;
   readonly extension: string | null;
-}
-
-/** `removed`: of an extension that this program does not have. `newer`: of a newer version of what it has. */
-export interface MigrationState extends AppliedMigration {
-  readonly state: 'applied' | 'pending' | 'removed' | 'newer';
 }
 
 /** Parts of a database: `target` is the schema of new tables, with `relations`, and `present` that of the migrations. */
@@ -32,7 +27,7 @@ const FOUND = `
                ORDER BY relname LIMIT 3) AS relations`;
 
 /** Every version of the store begins with this migration. A table of another program may have other columns. */
-const OURS = `SELECT FROM migrations AS found WHERE to_jsonb(found) ->> 'name' = '${AccountsAndApiKeys1795219200000.name}'`;
+const OURS = `SELECT FROM migrations AS found WHERE to_jsonb(found) ->> 'name' = '${CORE_MIGRATIONS[0].name}'`;
 
 /**
  * Returns the migrations of the database, in the order in which they were applied.
@@ -59,41 +54,4 @@ export async function readApplied(database: {
   }
   return database.query(`
     SELECT name, extension FROM migrations LEFT JOIN extension_migrations USING (name) ORDER BY migrations.id`);
-}
-
-/** Lists the migrations of this program, then those that only the database has, each in order. */
-export function compareSchema(
-  applied: readonly AppliedMigration[],
-  migrations: readonly { readonly name: string; readonly extension: string | undefined }[],
-): MigrationState[] {
-  const own = migrations.map(({ name, extension = null }) => ({ name, extension }));
-  const isIn = (list: readonly AppliedMigration[], name: string) => list.some((each) => each.name === name);
-  const isKnown = ({ extension }: AppliedMigration) => own.some((each) => each.extension === extension);
-  return [
-    ...own.map((each) => ({ ...each, state: isIn(applied, each.name) ? 'applied' : 'pending' }) as const),
-    ...applied
-      .filter(({ name }) => !isIn(own, name))
-      .map((each) => ({ ...each, state: isKnown(each) ? 'newer' : 'removed' }) as const),
-  ];
-}
-
-/**
- * Accepts the schema of a newer version of the store: it has added only what this version ignores.
- *
- * @throws UserError if this program would migrate below it, or an extension has a newer version
- */
-export function acceptNewerSchema(states: readonly MigrationState[]): void {
-  const ofStore = states.filter(({ extension }) => extension === null);
-  const isComplete = ofStore.every(({ state }) => state !== 'pending');
-  rejectNewerSchema(isComplete ? states.filter(({ extension }) => extension !== null) : states);
-}
-
-/** @throws UserError if a newer version of the store, or of an extension, has migrated the database */
-export function rejectNewerSchema(states: readonly MigrationState[]): void {
-  const newer = states.find(({ state }) => state === 'newer');
-  if (!newer) return;
-  const owner = newer.extension === null ? 'Animal Store' : `the extension ${newer.extension}`;
-  throw new UserError(
-    `The database was migrated by a newer version of ${owner} (${newer.name}). Install that version again, or run its "db revert" until this migration is reverted.`,
-  );
 }
