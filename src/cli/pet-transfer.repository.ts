@@ -4,8 +4,8 @@ import type { Client } from 'pg';
 import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { NEW_PET_COLUMNS, SELECTED_PET_COLUMNS } from '../pets';
 import { recordAudit } from '../database/audit';
-import { openConnection } from '../database/data-source';
 import { WITHOUT_TIMEOUTS } from '../database/migrate';
+import { openConnection } from './open-connection';
 import type { PetFile } from './pet-file';
 
 const PETS = `SELECT ${SELECTED_PET_COLUMNS} FROM pets ORDER BY id`;

@@ -13,7 +13,6 @@ const MAX_PIPELINED = 4;
 /** Longest run time of one statement in the server. The client times out a second later, if the server hangs. */
 const STATEMENT_TIMEOUT_MS = 5_000;
 const QUERY_TIMEOUT_MS = STATEMENT_TIMEOUT_MS + 1_000;
-const IDLE_CONNECTION_TIMEOUT_MS = 30_000;
 
 /** Longest time in which a start or a command opens a connection: on a busy machine it takes seconds. */
 export const START_WAIT_MS = 30_000;
@@ -77,9 +76,7 @@ function toTime(text: string): Date {
 const MAX_EXACT_LENGTH = 15;
 
 /** Reads int8 as bigint: a number would round it. For most texts the way by a number takes half of the time. */
-function toBigint(text: string): bigint {
-  return BigInt(text.length > MAX_EXACT_LENGTH ? text : Number(text));
-}
+const toBigint = (text: string) => BigInt(text.length > MAX_EXACT_LENGTH ? text : Number(text));
 
 const TYPES: CustomTypesConfig = {
   getTypeParser: (oid, format) => {
@@ -98,6 +95,10 @@ const POOLER_FAULT =
 
 /** Returns TypeORM's options: one pool, a bound for every wait, and no setting that a pooler rejects. */
 export function dataSourceOptions(config: DatabaseConfig) {
+  const { databasePipelining, databasePoolSize, databasePreparedStatements } = config;
+  const isPipelining = databasePipelining && databasePreparedStatements;
+  // A third of the connections of a process is pipelined, the pool has the others.
+  const pipelined = isPipelining ? Math.min(MAX_PIPELINED, Math.floor(databasePoolSize / 3)) : 0;
   return {
     type: 'postgres',
     // A package manager with strict folders hides the driver from TypeORM.
@@ -106,30 +107,17 @@ export function dataSourceOptions(config: DatabaseConfig) {
     synchronize: false,
     logging: false,
     installExtensions: false,
-    poolSize: poolSizeOf(config),
+    poolSize: databasePoolSize - pipelined,
     extra: {
       Client: BoundedClient,
       connectionString: config.databaseUrl,
       peers: new Peers(),
       // Bounds the wait for a free connection, and the time to open one. After the start it is DATABASE_POOL_WAIT_MS.
       connectionTimeoutMillis: START_WAIT_MS,
-      idleTimeoutMillis: IDLE_CONNECTION_TIMEOUT_MS,
+      idleTimeoutMillis: 30_000,
       query_timeout: QUERY_TIMEOUT_MS,
     },
   } as const satisfies DataSourceOptions;
-}
-
-/** Divides the connections of a process: a third of them are pipelined, the pool has the others. */
-function poolSizeOf({ databasePipelining, databasePoolSize, databasePreparedStatements }: Config): number {
-  const isOn = databasePipelining && databasePreparedStatements;
-  return databasePoolSize - (isOn ? Math.min(MAX_PIPELINED, Math.floor(databasePoolSize / 3)) : 0);
-}
-
-/** Opens a connection of its own, without a limit for its statements. Close it with `end`. */
-export async function openConnection(connectionString: string): Promise<Client> {
-  const client = new BoundedClient({ connectionString, connectionTimeoutMillis: START_WAIT_MS });
-  await client.connect();
-  return client;
 }
 
 /** The open connections to one server. */
@@ -146,7 +134,6 @@ class Peers {
   }
 }
 
-type BoundedConfig = ClientConfig & { readonly peers?: Peers };
 type Authentication = { readonly mechanisms?: readonly string[] };
 
 /** The only way to a session. It closes itself when it is unusable, and reports a commit that was a rollback. */
@@ -156,7 +143,7 @@ export class BoundedClient extends Client {
   private readonly peers: Peers;
   private readonly failure: unknown;
 
-  constructor({ peers = new Peers(), ...config }: BoundedConfig) {
+  constructor({ peers = new Peers(), ...config }: ClientConfig & { readonly peers?: Peers }) {
     const failure = constructionFailure(config);
     const enableChannelBinding = /[?&]channel_binding=require/.test(config.connectionString ?? '');
     const socket = { keepAlive: true, keepAliveInitialDelayMillis: 30_000 };

@@ -64,10 +64,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
   // The session has ended between two statements of a transaction.
   if (error instanceof QueryRunnerAlreadyReleasedError) return true;
   if (error instanceof QueryRunnerProviderAlreadyReleasedError) return true;
-  const [code, message] = [codeOf(error), textOf(error, 'message')];
-  if (isSessionEnded(error) || isUnusable(error) || SOCKET_ERROR.test(code)) return true;
-  if (isSqlState(code)) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
-  return UNSENT.test(message) || UNAVAILABLE_MESSAGE.test(message);
+  const [fault, code] = [connectionFault(error), codeOf(error)];
+  if (fault === undefined) return UNAVAILABLE_STATES.some((state) => code.startsWith(state));
+  // An error of this program has no SQLSTATE, too.
+  if (fault !== 'lost' || isSessionEnded(error) || SOCKET_ERROR.test(code)) return true;
+  return UNAVAILABLE_MESSAGE.test(messageOf(error));
 }
 
 /**
@@ -77,9 +78,11 @@ export function isDatabaseUnavailable(error: unknown): boolean {
  * one than the query needs.
  */
 export function connectionFault(error: unknown) {
-  const [code, message] = [codeOf(error), textOf(error, 'message')];
+  const [code, message] = [codeOf(error), messageOf(error)];
   if (message === QUERY_TIMEOUT) return 'late';
-  if (!isSqlState(code) || isSessionEnded(error)) return UNSENT.test(message) ? 'unsent' : 'lost';
+  // EPIPE has the form of an SQLSTATE.
+  const isOfServer = /^[0-9A-Z]{5}$/.test(code) && !SOCKET_ERROR.test(code);
+  if (!isOfServer || isSessionEnded(error)) return UNSENT.test(message) ? 'unsent' : 'lost';
   if (code === READ_ONLY) return 'readOnly';
   return SWITCHED.test(code) ? 'switched' : undefined;
 }
@@ -92,20 +95,14 @@ export function isUnusable(error: unknown): boolean {
   return ['late', 'readOnly', 'switched'].includes(connectionFault(error) ?? '');
 }
 
-/** EPIPE has the form of an SQLSTATE. */
-function isSqlState(code: string): boolean {
-  return /^[0-9A-Z]{5}$/.test(code) && !SOCKET_ERROR.test(code);
-}
-
 function isSessionEnded(error: unknown): boolean {
-  return SESSION_ENDED.test(textOf(error, 'severity')) || SESSION_ENDED_STATE.test(codeOf(error));
+  const { severity }: { readonly severity?: unknown } = Object(error);
+  return SESSION_ENDED.test(String(severity)) || SESSION_ENDED_STATE.test(codeOf(error));
 }
 
-/** Reads a text of an error of Node.js or the server, which TypeORM copies to its own; empty if it is missing. */
-function textOf(error: unknown, name: 'message' | 'severity'): string {
-  const properties: Readonly<Record<string, unknown>> = Object(error);
-  const text = properties[name];
-  return typeof text === 'string' ? text : '';
+function messageOf(error: unknown): string {
+  const { message }: { readonly message?: unknown } = Object(error);
+  return String(message);
 }
 
 /** The fix if `session_replication_role` is `replica`. Only a superuser may change it. */

@@ -37,20 +37,17 @@ export class Sql {
   private readonly objectQueries = new Map<string, QueryConfig>();
   private readonly pings = new CoalescedRead<unknown>();
   private checkedAt = performance.now();
-  /** False if a pooler has no prepared statements. */
-  private readonly arePrepared: boolean;
   /** Longest wait of a statement before it is sent: DATABASE_POOL_WAIT_MS. @internal */
   readonly maxWaitMs: number;
 
   /** @internal */
   constructor(
     @InjectEntityManager() private readonly manager: EntityManager,
-    @Inject(CONFIG) config: Config,
+    @Inject(CONFIG) private readonly config: Config,
   ) {
     const { driver } = manager.dataSource;
     if (!(driver instanceof PostgresDriver)) throw new Error('the database is PostgreSQL');
     this.pool = driver.master;
-    this.arePrepared = config.databasePreparedStatements;
     this.maxWaitMs = config.databasePoolWaitMs;
     // The start, which may wait longer, has opened its connection.
     this.pool.options.connectionTimeoutMillis = this.maxWaitMs;
@@ -126,11 +123,7 @@ export class Sql {
     }
   }
 
-  private run(
-    statement: Statement,
-    parameters: unknown[],
-    transaction: EntityManager | undefined,
-  ): Promise<unknown[]> {
+  private run(statement: Statement, parameters: unknown[], transaction?: EntityManager): Promise<unknown[]> {
     const queries = statement.read ? this.arrayQueries : this.objectQueries;
     const query = queries.get(statement.text) ?? this.prepare(statement, queries);
     const runner = transaction?.queryRunner;
@@ -145,7 +138,8 @@ export class Sql {
   }
 
   private prepare({ text, read, isPlannedAnew }: Statement, queries: Map<string, QueryConfig>): QueryConfig {
-    const isNamed = this.arePrepared && !isPlannedAnew;
+    // A pooler may have no prepared statements.
+    const isNamed = this.config.databasePreparedStatements && !isPlannedAnew;
     const rowMode = read ? { rowMode: 'array' } : {};
     const config = { name: isNamed ? nameOf(text) : undefined, text, ...rowMode };
     // node-postgres copies the own properties of a query at each execution, in more time than it takes to send it.
@@ -225,7 +219,12 @@ class PipelinedReads {
     if (this.connections.size < this.count) this.openMissing(now);
     const connection = this.leastLoaded(now);
     if (!connection) return runOnPool(this.pool, query, parameters);
-    cork(connection);
+    // All reads of one turn of the event loop are sent with one system call.
+    const { stream } = connection.client.connection;
+    if (stream.writableCorked === 0) {
+      stream.cork();
+      process.nextTick(() => stream.uncork());
+    }
     connection.sent.push(now);
     connection.idle.refresh();
     return new Promise((resolve, reject) => {
@@ -288,12 +287,4 @@ class PipelinedReads {
     const isFirst = this.connections.delete(connection);
     if (isFirst && connection.isOpen) void connection.client.end();
   }
-}
-
-/** Sends all reads of one turn of the event loop with one system call. */
-function cork({ client }: Connection): void {
-  const { stream } = client.connection;
-  if (stream.writableCorked > 0) return;
-  stream.cork();
-  process.nextTick(() => stream.uncork());
 }

@@ -6,7 +6,7 @@ import { createGzip } from 'node:zlib';
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { version } from '../../app/store';
-import { openConnection } from '../../database/data-source';
+import { openConnection } from '../open-connection';
 import { WITHOUT_TIMEOUTS } from '../../database/migrate';
 import { type AppliedMigration, readApplied } from '../../database/applied-migrations';
 import { isDatabaseUnavailable } from '../../database/database-errors';
