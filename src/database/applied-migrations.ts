@@ -39,14 +39,12 @@ const OURS = `SELECT FROM migrations AS found WHERE to_jsonb(found) ->> 'name' =
 export async function readApplied(database: {
   query<Row extends object>(text: string): Promise<Row[]>;
 }): Promise<AppliedMigration[]> {
-  const [exists] = await database.query<Found>(FOUND);
-  const { target, present, relations = [] } = exists ?? {};
-  if (target && (target.startsWith('pg_') || target !== (present ?? target))) {
+  const [{ migrations, target, present, relations = [] } = {}] = await database.query<Partial<Found>>(FOUND);
+  if (target && (target.startsWith('pg_') || target !== (present ?? target)))
     throw new UserError(
       `New tables would be in the schema ${target}, not in ${present ?? 'public'}: let the search_path of the user in DATABASE_URL name only the schema of the store.`,
     );
-  }
-  if (!exists?.migrations || (await database.query(OURS)).length === 0) {
+  if (!migrations || (await database.query(OURS)).length === 0) {
     if (relations.length === 0) return [];
     throw new UserError(
       `The database belongs to another program, or to Animal Store 1.0, which 1.1 must migrate first (it has ${relations.join(', ')}): set DATABASE_URL to an empty database, or to an empty schema with ?options=-csearch_path%3DNAME.`,

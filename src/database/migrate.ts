@@ -18,6 +18,8 @@ export interface SchemaConfig extends DatabaseConfig {
   readonly migrations: readonly SchemaMigration[];
 }
 
+type Work<T> = (runner: QueryRunner) => Promise<T>;
+
 /** `removed`: of an extension that this program does not have. `newer`: of a newer version of what it has. */
 interface MigrationState extends AppliedMigration {
   readonly state: 'applied' | 'pending' | 'removed' | 'newer';
@@ -79,19 +81,19 @@ async function claim(runner: QueryRunner, keyPrefix: string): Promise<void> {
 export function revert(config: SchemaConfig, extension?: string): Promise<string[]> {
   return inMigrationTransaction(config, async (runner) => {
     const applied = await readApplied(runner);
+    if (applied.length === 0) return [];
     await rejectUsed(runner);
     rejectNewerSchema(compareSchema(applied, config.migrations));
     const ofExtension = applied.filter((each) => each.extension === extension);
     const reverted = extension === undefined ? applied.slice(-1) : ofExtension.toReversed();
     for (const { name, extension: owner } of reverted) {
       const migration = config.migrations.find((each) => each.name === name);
-      if (!migration) {
+      if (!migration)
         throw new UserError(
           `The migration ${name} belongs to the extension ${owner}, which this program does not have. Run "db revert --extension ${owner}" with a program that has it.`,
         );
-      }
       await recordAudit(runner, { command: 'db revert', details: name });
-      if (owner !== null) await runner.query('DELETE FROM extension_migrations WHERE name = $1', [name]);
+      await runner.query('DELETE FROM extension_migrations WHERE name = $1', [name]);
       await runner.query('DELETE FROM migrations WHERE name = $1', [name]);
       await withoutDefaultPrivileges(runner, () => new migration.create().down(runner));
     }
@@ -108,15 +110,11 @@ export function revert(config: SchemaConfig, extension?: string): Promise<string
  * @returns the names of the later ones
  * @throws UserError if the database is not empty, or a service uses it
  */
-export function restoreSchema(
-  config: SchemaConfig,
-  names: readonly string[],
-  fill: (runner: QueryRunner) => Promise<void>,
-): Promise<string[]> {
+export function restoreSchema(config: SchemaConfig, names: readonly string[], fill: Work<void>) {
   return inMigrationTransaction(config, async (runner) => {
     const present = await readApplied(runner);
-    await rejectUsed(runner);
     if (present.length > 0) {
+      await rejectUsed(runner);
       throw new UserError(
         'The database is not empty: rename DATA_DIR, or name an empty database in DATABASE_URL.',
       );
@@ -133,10 +131,6 @@ export function restoreSchema(
 
 /** Protects the schema from `db revert` and `db restore`. @throws UserError if an instance of the service is running */
 async function rejectUsed(runner: QueryRunner): Promise<void> {
-  const [table]: { name: string | null }[] = await runner.query(
-    `SELECT to_regclass('rate_limit_instances') AS name`,
-  );
-  if (!table?.name) return;
   const instances: unknown[] = await runner.query(RUNNING);
   if (instances.length === 0) return;
   throw new UserError(
@@ -150,13 +144,12 @@ export function migrationStates(config: SchemaConfig): Promise<MigrationState[]>
   );
 }
 
+const RELATIONS =
+  'SELECT relname AS name FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace';
+
 export async function relationsOf(config: DatabaseConfig): Promise<string[]> {
-  const rows: { relname: string }[] = await inMigrationTransaction(config, (runner) =>
-    runner.query(
-      'SELECT relname FROM pg_class WHERE relnamespace = quote_ident(current_schema())::regnamespace',
-    ),
-  );
-  return rows.map(({ relname }) => relname);
+  const rows: { name: string }[] = await inMigrationTransaction(config, (runner) => runner.query(RELATIONS));
+  return rows.map(({ name }) => name);
 }
 
 /**
@@ -165,10 +158,7 @@ export async function relationsOf(config: DatabaseConfig): Promise<string[]> {
  *
  * @throws UserError if the server is too old, or the database has another encoding than UTF8
  */
-async function inMigrationTransaction<T>(
-  config: DatabaseConfig,
-  work: (runner: QueryRunner) => Promise<T>,
-): Promise<T> {
+async function inMigrationTransaction<T>(config: DatabaseConfig, work: Work<T>): Promise<T> {
   const { extra, ...options } = dataSourceOptions({ ...config, databasePoolSize: 1 });
   // A migration, or the wait for one of another instance, may take longer than a request.
   const source = new DataSource({ ...options, extra: { ...extra, query_timeout: 0 } });
@@ -203,17 +193,19 @@ async function rejectUnsuitable(runner: QueryRunner): Promise<void> {
 
 /** Records the extension of each migration. */
 const RECORD = `
-  INSERT INTO extension_migrations (name, extension) SELECT * FROM unnest($1::text[], $2::text[])`;
+  INSERT INTO extension_migrations (name, extension)
+  SELECT * FROM jsonb_to_recordset($1) AS applied (name text, extension text) WHERE extension IS NOT NULL`;
 
 /** Does the work of `migrate` inside the transaction of the caller. */
 async function bringUpToDate({ migrations }: SchemaConfig, runner: QueryRunner) {
   const states = compareSchema(await readApplied(runner), migrations);
-  acceptNewerSchema(states);
+  // A newer version of the store has added only what this one ignores, unless this one would migrate below it.
+  const isBelow = states.some(({ extension, state }) => extension === null && state === 'pending');
+  rejectNewerSchema(states.filter(({ extension }) => isBelow || extension !== null));
   // The program's own migrations are the first states, in the same order.
   const pending = migrations.filter((_each, at) => states[at]?.state === 'pending');
   await applyMigrations(pending, runner);
-  const owned = pending.filter(({ extension }) => extension !== undefined);
-  await runner.query(RECORD, [owned.map(({ name }) => name), owned.map(({ extension }) => extension)]);
+  await runner.query(RECORD, [JSON.stringify(pending)]);
   await runner.query(SET_ROLE);
   const applied = pending.map(({ name }) => name);
   if (applied.length > 0) await recordAudit(runner, { command: 'migrate', details: applied.join(', ') });
@@ -252,30 +244,17 @@ async function applyMigrations(migrations: readonly SchemaMigration[], runner: Q
 }
 
 /** Lists the migrations of this program, then those that only the database has, each in order. */
-function compareSchema(
-  applied: readonly AppliedMigration[],
-  migrations: readonly SchemaMigration[],
-): MigrationState[] {
-  const own = migrations.map(({ name, extension = null }) => ({ name, extension }));
-  const isIn = (list: readonly AppliedMigration[], name: string) => list.some((each) => each.name === name);
-  const isKnown = ({ extension }: AppliedMigration) => own.some((each) => each.extension === extension);
-  return [
-    ...own.map((each) => ({ ...each, state: isIn(applied, each.name) ? 'applied' : 'pending' }) as const),
-    ...applied
-      .filter(({ name }) => !isIn(own, name))
-      .map((each) => ({ ...each, state: isKnown(each) ? 'newer' : 'removed' }) as const),
-  ];
-}
-
-/**
- * Accepts the schema of a newer version of the store: it has added only what this version ignores.
- *
- * @throws UserError if this program would migrate below it, or an extension has a newer version
- */
-function acceptNewerSchema(states: readonly MigrationState[]): void {
-  const ofStore = states.filter(({ extension }) => extension === null);
-  const isComplete = ofStore.every(({ state }) => state !== 'pending');
-  rejectNewerSchema(isComplete ? states.filter(({ extension }) => extension !== null) : states);
+function compareSchema(applied: AppliedMigration[], migrations: readonly SchemaMigration[]) {
+  const own = migrations.map(({ name, extension = null }): MigrationState => {
+    const isApplied = applied.some((each) => each.name === name);
+    return { name, extension, state: isApplied ? 'applied' : 'pending' };
+  });
+  const others = applied.filter(({ name }) => own.every((each) => each.name !== name));
+  const statesOfOthers = others.map((other): MigrationState => {
+    const isKnown = own.some(({ extension }) => extension === other.extension);
+    return { ...other, state: isKnown ? 'newer' : 'removed' };
+  });
+  return [...own, ...statesOfOthers];
 }
 
 /** @throws UserError if a newer version of the store, or of an extension, has migrated the database */
