@@ -2,7 +2,6 @@ import { Inject, Injectable } from '@nestjs/common';
 import { Clock } from '../time/clock';
 import { CONFIG, type Config } from '../config/config';
 import { MINUTE_MS, SECOND_MS } from '../time/time';
-import { RateLimitRepository } from './rate-limit.repository';
 import type { Decision } from './rate-limit.store';
 
 /** At most one strike counts in this time: concurrent requests of a key are rejected together. */
@@ -18,17 +17,16 @@ const STRIKE_PERIOD_MS = 5 * MINUTE_MS;
 @Injectable()
 export class Bans {
   /** The number of strikes that ban a key; 0 if bans are switched off. */
-  private readonly banAfter: number;
-  private readonly banMs: number;
+  readonly banAfter: number;
+  readonly banMs: number;
   /** The times of the strikes of each key. A ban deletes them. */
   private readonly strikes = new Map<string, readonly number[]>();
   /** The end of the ban of each key. */
-  readonly ends = new Map<string, number>();
+  ends = new Map<string, number>();
   /** The ends of the bans that began here and have no row yet. */
-  private readonly unsaved = new Map<string, number>();
+  readonly unsaved = new Map<string, number>();
 
   constructor(
-    private readonly repository: RateLimitRepository,
     private readonly clock: Clock,
     @Inject(CONFIG) { rateLimitBanAfter, rateLimitBanSeconds }: Config,
   ) {
@@ -68,32 +66,22 @@ export class Bans {
     return { ...decision, verdict: 'banned', now, bannedUntil, beganBan: true };
   }
 
-  /** Saves the bans that began here. If that fails, the next call retries. */
-  async save(): Promise<void> {
-    for (const [keyId, bannedUntil] of this.unsaved) {
-      await this.repository.saveBan(keyId, bannedUntil, this.banMs);
-      this.unsaved.delete(keyId);
-    }
-  }
-
-  /** Reads the bans of all instances. A known ban without a row was lifted. */
-  async read(): Promise<void> {
-    if (this.banAfter === 0) return;
-    const bans = await this.repository.readBans();
+  /** Takes over the bans of all instances. A known ban that is not among them was lifted. */
+  replace(bans: readonly { readonly keyId: string; readonly bannedUntil: number }[]): void {
     const now = this.clock.now();
-    const banned = new Set([...bans.map(({ keyId }) => keyId), ...this.unsaved.keys()]);
+    const known = this.ends;
+    this.ends = new Map();
+    for (const [keyId, end] of [
+      ...bans.map((ban) => [ban.keyId, ban.bannedUntil] as const),
+      ...this.unsaved,
+    ]) {
+      const knownEnd = known.get(keyId) ?? 0;
+      // The later end, unless the clock was ahead when the ban began here.
+      const bannedUntil = knownEnd > end && knownEnd <= now + this.banMs ? knownEnd : end;
+      if (bannedUntil > now) this.ends.set(keyId, bannedUntil);
+    }
     for (const keyId of this.strikes.keys())
-      if (this.recentStrikes(keyId, now).length === 0) this.strikes.delete(keyId);
-    for (const [keyId, bannedUntil] of this.ends) {
-      // The clock was ahead when a later ban began.
-      const isBanned = bannedUntil > now && bannedUntil <= now + this.banMs;
-      if (!isBanned || !banned.has(keyId)) this.ends.delete(keyId);
-    }
-    for (const { keyId, bannedUntil } of bans) {
-      if (bannedUntil <= now || (this.ends.get(keyId) ?? 0) >= bannedUntil) continue;
-      this.strikes.delete(keyId);
-      this.ends.set(keyId, bannedUntil);
-    }
+      if (this.ends.has(keyId) || this.recentStrikes(keyId, now).length === 0) this.strikes.delete(keyId);
   }
 
   /** Returns the strikes that count: a ban needs them within the strike period. */

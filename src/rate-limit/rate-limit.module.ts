@@ -4,12 +4,10 @@ import { Clock } from '../time/clock';
 import { CONFIG, type Config } from '../config/config';
 import { MINUTE_MS } from '../time/time';
 import { Bans } from './bans';
-import { Persistence } from './persistence';
-import { RateLimitRepository } from './rate-limit.repository';
+import { Persistence } from './persistence.repository';
 import { RateLimitStore } from './rate-limit.store';
 import { createRedisClient, RedisRateLimitStore } from './redis.store';
-import { NO_LIMIT, RouteLimitGuard } from './route-limit.guard';
-import { ThrottleGuard } from './throttle.guard';
+import { NO_LIMIT, RouteLimitGuard, ThrottleGuard } from './throttle.guard';
 
 @Module({
   imports: [
@@ -29,7 +27,6 @@ import { ThrottleGuard } from './throttle.guard';
     { provide: RateLimitStore, useExisting: ThrottlerStorage },
     Bans,
     Persistence,
-    RateLimitRepository,
     RouteLimitGuard,
     ThrottleGuard,
   ],

@@ -1,8 +1,6 @@
 import { hash } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
-import { normalizeIp, type ThrottlerStorage } from '@nestjs/throttler';
-import type { FastifyRequest } from 'fastify';
-import { clientAddress } from '../api/routes/client-address';
+import type { ThrottlerStorage } from '@nestjs/throttler';
 import { Clock } from '../time/clock';
 import { DAY_MS, MINUTE_MS, SECOND_MS } from '../time/time';
 
@@ -199,16 +197,6 @@ export class RateLimitStore implements ThrottlerStorage {
     const windows = windowsOf(countersAt(now, counters, limits), limits);
     return { verdict: isAdmitted ? 'admitted' : 'limited', windows, now };
   }
-}
-
-/** Returns the account of the key, or the address of a request without a valid key. */
-export function ownerOfRequest({ principal, ip, socket }: FastifyRequest): string {
-  return principal ? `account:${principal.accountId}` : ownerOfAddress(ip, socket.remoteAddress);
-}
-
-/** Returns the owner of requests without a valid key: the address, or its /64 for IPv6, which belongs to one customer. */
-export function ownerOfAddress(ip: string | undefined, socketAddress: string | undefined): string {
-  return `ip:${normalizeIp(clientAddress(ip) ?? clientAddress(socketAddress) ?? 'unknown')}`;
 }
 
 /** Returns the windows at a time: the known ones that have not ended, and new ones for the rest. */

@@ -1,23 +1,59 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common';
+import {
+  normalizeIp,
+  ThrottlerGuard,
+  type ThrottlerLimitDetail,
+  type ThrottlerRequest,
+} from '@nestjs/throttler';
 import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
 import { CONFIG, type Config } from '../config/config';
 import type { ApiError } from '../api/errors/api-error';
 import { commonErrors } from '../api/errors/common.errors';
+import { clientAddress } from '../api/routes/client-address';
 import type { Principal } from '../api/routes/request-context';
 import { SECOND_MS } from '../time/time';
 import { Bans } from './bans';
 import {
   COUNTED,
   type Decision,
-  ownerOfAddress,
-  ownerOfRequest,
   type OwnerLimits,
   RateLimitStore,
   type Window,
   type Windows,
   type WindowsAtTime,
 } from './rate-limit.store';
-import { RouteLimitGuard } from './route-limit.guard';
+
+/** The limit of a route without `@Throttle`. The library's own guard, which a team may use too, must not reject for it. */
+export const NO_LIMIT = Number.MAX_VALUE;
+
+/**
+ * Counts a request in the window that `@Throttle({ default: … })` adds to its route, for its account, or for its address
+ * on a public route. `ThrottleGuard` calls it after the windows of the plan have counted the request.
+ */
+@Injectable()
+export class RouteLimitGuard extends ThrottlerGuard {
+  /** The routes without a limit, by their options. The library decides on each request anew. */
+  readonly unlimited = new WeakSet<object>();
+
+  protected override async handleRequest(found: ThrottlerRequest): Promise<boolean> {
+    if (found.limit !== NO_LIMIT) return super.handleRequest(found);
+    this.unlimited.add(found.context.switchToHttp().getRequest<FastifyRequest>().routeOptions.config);
+    return true;
+  }
+
+  protected override async getTracker(request: FastifyRequest): Promise<string> {
+    return ownerOfRequest(request);
+  }
+
+  protected override async throwThrottlingException(
+    _context: ExecutionContext,
+    { timeToBlockExpire }: ThrottlerLimitDetail,
+  ): Promise<void> {
+    const headers = { 'Retry-After': String(timeToBlockExpire) };
+    const message = 'The requests of this operation are used up. Wait for the seconds in Retry-After.';
+    throw commonErrors.rate_limit_exceeded({ message, headers });
+  }
+}
 
 /**
  * Counts each request in the windows of its account, or of its address without a valid key, over all routes; then in the
@@ -94,6 +130,16 @@ export class ThrottleGuard implements CanActivate {
     if (decision.verdict !== 'admitted') throw tooManyRequests(decision);
     return true;
   }
+}
+
+/** Returns the account of the key, or the address of a request without a valid key. */
+function ownerOfRequest({ principal, ip, socket }: FastifyRequest): string {
+  return principal ? `account:${principal.accountId}` : ownerOfAddress(ip, socket.remoteAddress);
+}
+
+/** Returns the owner of requests without a valid key: the address, or its /64 for IPv6, which belongs to one customer. */
+function ownerOfAddress(ip: string | undefined, socketAddress: string | undefined): string {
+  return `ip:${normalizeIp(clientAddress(ip) ?? clientAddress(socketAddress) ?? 'unknown')}`;
 }
 
 /**

@@ -5,10 +5,8 @@ import { PLANS } from '../../src/auth';
 import { readConfig } from '../../src/config/config';
 import { RateLimitStore } from '../../src/rate-limit';
 import { Bans } from '../../src/rate-limit/bans';
-import type { RateLimitRepository } from '../../src/rate-limit/rate-limit.repository';
 import type { Decision, OwnerLimits } from '../../src/rate-limit/rate-limit.store';
-import type { RouteLimitGuard } from '../../src/rate-limit/route-limit.guard';
-import { ThrottleGuard, tooManyRequests } from '../../src/rate-limit/throttle.guard';
+import { type RouteLimitGuard, ThrottleGuard, tooManyRequests } from '../../src/rate-limit/throttle.guard';
 import { TestClock } from '../support/clock';
 
 /** A key with a clock of its own, whose requests are decided without HTTP. */
@@ -23,7 +21,7 @@ class KeyAlone {
     environment: Record<string, string> = {},
   ) {
     const config = readConfig(environment);
-    this.bans = new Bans({} as RateLimitRepository, this.clock, config);
+    this.bans = new Bans(this.clock, config);
     const routes = { unlimited: { has: () => true } } as unknown as RouteLimitGuard;
     this.guard = new ThrottleGuard(new RateLimitStore(this.clock), this.bans, routes, config);
   }
