@@ -4,7 +4,7 @@ import { Clock } from '../time/clock';
 import { PeriodicWork } from '../time/periodic-work';
 import { SECOND_MS } from '../time/time';
 import { Bans } from './bans';
-import { type OwnerCounters, RateLimitStore } from './rate-limit.store';
+import { RateLimitStore } from './rate-limit.store';
 
 /** Number of runs between two removals of ended entries. */
 const RUNS_PER_SWEEP = 3;
@@ -64,7 +64,7 @@ export class Persistence extends PeriodicWork {
   }
 
   override async onModuleInit(): Promise<void> {
-    this.store.load(await this.sql.rows<OwnerCounters>(LOAD, [this.now()]));
+    this.store.load(await this.sql.rows(LOAD, [new Date(this.clock.now())]));
     await this.readBans();
     await super.onModuleInit();
   }
@@ -79,7 +79,7 @@ export class Persistence extends PeriodicWork {
       this.bans.unsaved.delete(keyId);
     }
     await this.readBans();
-    if (isSweep) await this.sql.rows(SWEEP, [this.now()]);
+    if (isSweep) await this.sql.rows(SWEEP, [new Date(this.clock.now())]);
   }
 
   /** Saves in batches, which do not block the event loop, and in the order of the owners, which prevents deadlocks. */
@@ -101,9 +101,5 @@ export class Persistence extends PeriodicWork {
 
   private async readBans(): Promise<void> {
     if (this.bans.banAfter > 0) this.bans.replace(await this.sql.rows(READ_BANS, []));
-  }
-
-  private now(): Date {
-    return new Date(this.clock.now());
   }
 }

@@ -19,17 +19,14 @@ export interface Windows {
   readonly day: Window | undefined;
 }
 
-/** The windows of an account or an address, as they stand at one time. */
-export interface WindowsAtTime {
+/** The decision on a request, and the windows of its account or address after it. */
+export interface Decision {
+  readonly verdict: 'admitted' | 'limited' | 'banned';
   readonly windows: Windows;
   /** The time, in milliseconds since the epoch. */
   readonly now: number;
   /** The end of the ban in milliseconds since the epoch; undefined if the key is not banned. */
   readonly bannedUntil?: number;
-}
-
-export interface Decision extends WindowsAtTime {
-  readonly verdict: 'admitted' | 'limited' | 'banned';
   /** True if this request began a ban of its key. */
   readonly beganBan?: true;
 }
@@ -51,7 +48,7 @@ declare module 'fastify' {
     rateLimit?: Decision;
 
     /** Set on a route that counts no requests. Of the key, `strikes` still count, and `banAfter` ban it. */
-    standing?: WindowsAtTime & { readonly strikes: number; readonly banAfter: number };
+    standing?: Decision & { readonly strikes: number; readonly banAfter: number };
   }
 }
 
@@ -72,10 +69,6 @@ export interface Counter {
 export interface Counters {
   readonly minute: Counter;
   readonly day: Counter;
-}
-
-export interface OwnerCounters extends Counters {
-  readonly owner: string;
 }
 
 /** The decision of Redis on a request, and the windows after it. */
@@ -121,12 +114,13 @@ export class RateLimitStore implements ThrottlerStorage {
    * Decides on one request in one atomic step.
    *
    * @param owner such as `account:7` or `ip:192.0.2.1`
+   * @param isCounted false counts nothing
    */
-  take(owner: string, limits: OwnerLimits): Decision | Promise<Decision> {
+  take(owner: string, limits: OwnerLimits, isCounted = true): Decision | Promise<Decision> {
     const now = this.now();
     const known = countersAt(now, this.known(owner), limits);
-    const decision = this.merge(owner, limits, { isAdmitted: true, now, ...known }, true);
-    if (decision.verdict === 'admitted') this.unsaved.add(owner);
+    const decision = this.merge(owner, limits, { isAdmitted: true, now, ...known }, isCounted);
+    if (isCounted && decision.verdict === 'admitted') this.unsaved.add(owner);
     return decision;
   }
 
@@ -148,8 +142,8 @@ export class RateLimitStore implements ThrottlerStorage {
   }
 
   /** Returns the windows that all instances share, and counts nothing. */
-  look(owner: string, limits: OwnerLimits): WindowsAtTime | Promise<WindowsAtTime> {
-    return { windows: this.peek(owner, limits), now: this.now() };
+  look(owner: string, limits: OwnerLimits): Decision | Promise<Decision> {
+    return this.take(owner, limits, false);
   }
 
   /** Returns the windows that this process knows, and counts nothing. */
@@ -158,7 +152,7 @@ export class RateLimitStore implements ThrottlerStorage {
   }
 
   /** Loads the counters that an earlier process saved. */
-  load(counters: readonly OwnerCounters[]): void {
+  load(counters: readonly (Counters & { readonly owner: string })[]): void {
     for (const { owner, minute, day } of counters) this.counters.set(owner, { minute, day });
   }
 
@@ -182,7 +176,7 @@ export class RateLimitStore implements ThrottlerStorage {
    * Each admission raises the requests that this process knows by at least one, and none is admitted at the limit. So
    * a process never admits more than the limit, even if Redis fails or lost its data.
    *
-   * @param isCounted false if Redis counted nothing
+   * @param isCounted false if the request is not counted
    */
   protected merge(owner: string, limits: OwnerLimits, report: Report, isCounted: boolean): Decision {
     const { now } = report;
@@ -214,8 +208,8 @@ function inForce(now: number, known: Counter, newEnd: number): Counter {
   return known.endsAt > newEnd ? { used: known.used, endsAt: newEnd } : known;
 }
 
-function hasRoom({ minute, day }: Counters, { perMinute, perDay }: OwnerLimits): boolean {
-  return minute.used < perMinute && (perDay === undefined || day.used < perDay);
+function hasRoom({ minute, day }: Counters, { perMinute, perDay = Infinity }: OwnerLimits): boolean {
+  return minute.used < perMinute && day.used < perDay;
 }
 
 function merged(known: Counter, reported: Counter, added: number): Counter {

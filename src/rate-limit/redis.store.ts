@@ -5,13 +5,7 @@ import { Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/c
 import type { CommandParser } from '@redis/client';
 import { type Clock, SystemClock } from '../time/clock';
 import { MINUTE_MS } from '../time/time';
-import {
-  type Decision,
-  type OwnerLimits,
-  RateLimitStore,
-  type Report,
-  type WindowsAtTime,
-} from './rate-limit.store';
+import { type Decision, type OwnerLimits, RateLimitStore, type Report } from './rate-limit.store';
 
 /** Longest attempt to connect, and the pause after it: sharing resumes within a second of the return of Redis. */
 const CONNECT_LIMIT_MS = 750;
@@ -69,6 +63,8 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
   private retryTimer: NodeJS.Timeout | undefined;
   /** The clock of Redis compared with that of this machine. */
   private aheadMs = 0;
+  /** The library connects until it succeeds, and reports each failure as an event. */
+  private readonly connect = () => void this.client.connect().catch(() => undefined);
 
   /** @param timeoutMs longest wait for a response */
   constructor(
@@ -107,41 +103,29 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
     this.client.destroy();
   }
 
-  override take(owner: string, limits: OwnerLimits): Decision | Promise<Decision> {
+  override take(owner: string, limits: OwnerLimits, isCounted = true): Decision | Promise<Decision> {
     // A request for a window that is full here asks Redis, too: one that lost its data learns of the window.
-    if (!this.client.isReady) return super.take(owner, limits);
+    if (!this.client.isReady) return super.take(owner, limits, isCounted);
     // A slow Redis may still count the request. Counting twice is better than not at all.
-    return this.ask(owner, limits, 'take').catch(() => super.take(owner, limits));
+    return this.ask(owner, limits, isCounted).catch(() => super.take(owner, limits, isCounted));
   }
 
-  override look(owner: string, limits: OwnerLimits): WindowsAtTime | Promise<WindowsAtTime> {
-    if (!this.client.isReady) return super.look(owner, limits);
-    return this.ask(owner, limits, 'look').catch(() => super.look(owner, limits));
-  }
-
-  private async ask(owner: string, limits: OwnerLimits, action: 'take' | 'look'): Promise<Decision> {
+  private async ask(owner: string, limits: OwnerLimits, isCounted: boolean): Promise<Decision> {
     const { client, clock } = this;
     // Redis tells all instances the time, unless the clock is a replacement.
     const now = clock instanceof SystemClock ? undefined : clock.now();
-    const { perMinute, perDay, windowMs = MINUTE_MS } = limits;
-    const isTaking = action === 'take';
     try {
       // Redis may have lost the windows that this instance knows.
-      const asked = { now, perMinute, windowMs, perDay, action, ...this.known(owner) };
+      const asked = { now, windowMs: MINUTE_MS, ...limits, isCounted, ...this.known(owner) };
       const report = await withTimeout(this.timeoutMs, client.take(owner, asked));
       this.aheadMs = report.now - clock.now();
-      if (isTaking && report.isAdmitted) this.reportSuccess('request');
-      return this.merge(owner, limits, report, isTaking);
+      if (isCounted && report.isAdmitted) this.reportSuccess('request');
+      return this.merge(owner, limits, report, isCounted);
     } catch (error) {
       // Other requests that were under way fail with the same connection.
       if (client.isReady) this.replaceConnection('request', error);
       throw error;
     }
-  }
-
-  /** The library connects until it succeeds, and reports each failure as an event. */
-  private connect(): void {
-    this.client.connect().catch(() => undefined);
   }
 
   /** Resolves when the attempt under way has succeeded or failed. */
@@ -152,20 +136,17 @@ export class RedisRateLimitStore extends RateLimitStore implements OnModuleInit,
 
   /** A frozen Redis accepts the connection, but does not respond to the login. */
   private limitLogin(): void {
-    const { client } = this;
     // The library does not end an attempt under way when the client is closed.
-    if (!client.isOpen) client.destroy();
-    else
-      withTimeout(CONNECT_LIMIT_MS, this.attempt()).catch((error) =>
-        this.replaceConnection('connection', error),
-      );
+    if (!this.client.isOpen) return this.client.destroy();
+    const replace = (error: unknown) => this.replaceConnection('connection', error);
+    withTimeout(CONNECT_LIMIT_MS, this.attempt()).catch(replace);
   }
 
   /** The next connection may reach another server, such as a new primary. */
   private replaceConnection(failed: 'connection' | 'request', error: unknown): void {
     this.reportFailure(failed, error);
     this.client.destroy();
-    this.retryTimer = setTimeout(() => this.connect(), RETRY_MS);
+    this.retryTimer = setTimeout(this.connect, RETRY_MS);
   }
 
   private reportSuccess(what: 'connection' | 'request'): void {
@@ -194,13 +175,12 @@ const PARTS = 10;
 function withTimeout<T>(limitMs: number, response: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     let left = Math.min(PARTS, limitMs);
-    const partMs = Math.ceil(limitMs / left);
     const wait = (): void => {
       left -= 1;
       if (left < 0) reject(new Error(`no response within ${limitMs} ms`));
       else if (left === 0) setImmediate(wait);
     };
-    const timer = setInterval(wait, partMs);
+    const timer = setInterval(wait, Math.ceil(limitMs / left));
     response.then(resolve, reject).finally(() => clearInterval(timer));
   });
 }

@@ -2,8 +2,8 @@
 --
 -- KEYS  the minute and the day of the owner
 -- ARGV  JSON: `now`, the time in ms, absent for the time of Redis; `perMinute` requests in the minute; `windowMs`, its
---       length; `perDay` requests in the day, absent for no limit; `action`, 'take', or 'look' to count nothing; `minute`
---       and `day`, the windows as the instance knows them: the requests counted (`used`), and the end (`endsAt`)
+--       length; `perDay` requests in the day, absent for no limit; `isCounted`, false to count nothing; `minute` and
+--       `day`, the windows as the instance knows them: the requests counted (`used`), and the end (`endsAt`)
 -- Returns JSON: `isAdmitted`, the time `now`, and both windows after the request.
 
 local asked = cjson.decode(ARGV[1])
@@ -42,7 +42,7 @@ local minute = window(KEYS[1], now + asked.windowMs, asked.minute)
 local midnight = (math.floor(now / dayMs) + 1) * dayMs
 local day = window(KEYS[2], midnight, asked.day)
 local isAdmitted = minute.used < asked.perMinute and (not perDay or day.used < perDay)
-if isAdmitted and asked.action == 'take' then
+if isAdmitted and asked.isCounted then
   minute.used = minute.used + 1
   write(KEYS[1], minute)
   if perDay then

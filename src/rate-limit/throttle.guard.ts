@@ -5,7 +5,7 @@ import {
   type ThrottlerLimitDetail,
   type ThrottlerRequest,
 } from '@nestjs/throttler';
-import type { FastifyContextConfig, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { CONFIG, type Config } from '../config/config';
 import type { ApiError } from '../api/errors/api-error';
 import { commonErrors } from '../api/errors/common.errors';
@@ -20,7 +20,6 @@ import {
   RateLimitStore,
   type Window,
   type Windows,
-  type WindowsAtTime,
 } from './rate-limit.store';
 
 /** The limit of a route without `@Throttle`. The library's own guard, which a team may use too, must not reject for it. */
@@ -79,16 +78,13 @@ export class ThrottleGuard implements CanActivate {
     const request = http.getRequest<FastifyRequest>();
     const { config } = request.routeOptions;
     // A public route has only limits of its own.
-    const counted = config.public || this.countInPlan(request, http.getResponse<FastifyReply>(), config);
+    const counted =
+      config.public || this.countInPlan(request, http.getResponse<FastifyReply>(), config.uncounted);
     if (request.keyRejection || this.routes.unlimited.has(config)) return counted;
     return Promise.resolve(counted).then(() => this.routes.canActivate(context));
   }
 
-  private countInPlan(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { uncounted }: FastifyContextConfig,
-  ): true | Promise<true> {
+  private countInPlan(request: FastifyRequest, reply: FastifyReply, uncounted = false): true | Promise<true> {
     const { principal } = request;
     const owner = ownerOfRequest(request);
     const limits = principal?.limits ?? this.anonymousLimits;
@@ -146,7 +142,7 @@ function ownerOfAddress(ip: string | undefined, socketAddress: string | undefine
  * Returns the headers of a response: the tightest window, and both as draft-ietf-httpapi-ratelimit-headers-10 defines
  * them (experimental).
  */
-function limitHeaders({ windows, now, bannedUntil }: WindowsAtTime): Record<string, string> {
+function limitHeaders({ windows, now, bannedUntil }: Omit<Decision, 'verdict'>): Record<string, string> {
   // No requests remain until the ban ends.
   const shown = (counted: Window): Window =>
     bannedUntil === undefined ? counted : { limit: counted.limit, remaining: 0, resetAt: bannedUntil };
