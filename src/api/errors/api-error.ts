@@ -32,11 +32,10 @@ export class ApiError extends HttpException {
     { code, message: fixed, status }: ErrorBody,
     { message = fixed, headers = {}, mistakes = [] }: ErrorOptions = {},
   ) {
-    // A stack trace costs more than a response, and clients cause these errors.
-    const { stackTraceLimit } = Error;
-    Error.stackTraceLimit = 0;
-    super({ code, message: message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed(), status }, status);
-    Error.stackTraceLimit = stackTraceLimit;
+    const text = message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
+    super({ code, message: text, status }, status);
+    this.message = text;
+    this.stack = `ApiError: ${text}`;
     this.code = code;
     this.headers = { ...headers };
     this.mistakes = mistakes;
@@ -47,6 +46,17 @@ export class ApiError extends HttpException {
     return JSON.stringify(this.getResponse());
   }
 }
+
+// `super` creates it instead of an Error of V8: a stack trace costs more than a response, and clients cause these errors.
+Object.setPrototypeOf(
+  ApiError,
+  class {
+    constructor(
+      readonly response: object,
+      readonly status: number,
+    ) {}
+  },
+);
 
 /** The facts about a `code` that do not depend on the request. */
 export interface CodeFacts {
