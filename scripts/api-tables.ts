@@ -2,13 +2,14 @@ import type { OpenAPIObject } from '@nestjs/swagger';
 import { createStore } from '../src/app/store';
 import { findOperation } from '../src/api/operation/operation.decorator';
 import { ANY_KEY, type RequiredScope } from '../src/api/routes/route-facts';
-import { codesOf, operationsOf } from '../src/api/openapi/responses';
+import { OpenApiDocument } from '../src/api/openapi/document';
 
 type Row = readonly string[];
 
 /** Builds `docs/errors.md`: a line for each code of this document. */
-export function errorsPage({ paths }: OpenAPIObject): string {
-  const lines = codesOf(paths).map(({ status, code, when }) => `- ${status} \`${code}\`: ${when}`);
+export function errorsPage(document: OpenAPIObject): string {
+  const codes = new OpenApiDocument(document).codes();
+  const lines = codes.map(({ status, code, when }) => `- ${status} \`${code}\`: ${when}`);
   return `# Error codes
 
 <!-- Written by npm run -s openapi. -->
@@ -22,8 +23,8 @@ Operations of extensions may have generic codes, such as \`bad_request\` or \`co
 }
 
 /** Returns `docs/guide.md` with the table of scopes between the comments `<!-- scopes: … -->` and `<!-- /scopes -->`. */
-export function withScopes(page: string, { paths }: OpenAPIObject): string {
-  const ids = operationsOf(paths).map(({ operationId = '' }) => operationId);
+export function withScopes(page: string, document: OpenAPIObject): string {
+  const ids = new OpenApiDocument(document).operations.map(({ operationId = '' }) => operationId);
   const idsOf = (scope: RequiredScope) =>
     ids.filter((id) => [findOperation(id)?.scope].flat().some((each) => each === scope)).join(', ');
   const rows = createStore().scopes.map((scope) => [`\`${scope}\``, idsOf(scope)]);

@@ -6,7 +6,7 @@ import { createStore } from '../src/app/store';
 import { readConfig } from '../src/config/config';
 import { SystemClock } from '../src/time/clock';
 import { planTable } from '../src/auth';
-import { createDocument, jsonText } from '../src/api/openapi/document';
+import { OpenApiDocument } from '../src/api/openapi/document';
 
 /** Creates the document of the current code under the default settings, without a database. */
 export async function currentDocument(): Promise<string> {
@@ -16,7 +16,7 @@ export async function currentDocument(): Promise<string> {
   // Without instances: nothing is connected, and no provider runs.
   const app = await NestFactory.create(module, new FastifyAdapter(), { preview: true, logger: false });
   app.enableVersioning(VERSIONING);
-  const text = jsonText(createDocument(app, config, store, store.errors, planTable()));
+  const text = OpenApiDocument.create(app, config, store, store.errors, planTable()).toJson();
   await app.close();
   return text;
 }

@@ -22,9 +22,8 @@ import { guardFraming, rewriteTarget } from '../http/framing';
 import { Connections } from '../http/connections';
 import { readJsonBodies } from '../http/json-body.guard';
 import { Metrics } from '../http/metrics';
-import { createDocument } from '../api/openapi/document';
+import { OpenApiDocument } from '../api/openapi/document';
 import { servePages } from '../http/pages/pages';
-import { addResponseSchemas } from '../api/openapi/schemas';
 import { rejectInvalidHttp } from '../http/protocol-errors';
 import { logOptions } from '../http/request-log';
 import { installResponseHeaders } from '../http/response-headers';
@@ -86,7 +85,7 @@ async function assemble(
   app.enableVersioning(VERSIONING);
   guardFraming(app, config.corsOrigins);
   installResponseHeaders(fastify, connections, config.publicBaseUrl, limits);
-  readJsonBodies(app, config, new StrictHandling(() => document));
+  readJsonBodies(app, config, new StrictHandling(() => document.content));
   let metrics: Metrics | undefined;
   if (config.metricsPort !== undefined) {
     const source = app.get<DataSource>(getDataSourceToken());
@@ -100,8 +99,8 @@ async function assemble(
   await requireTriggers(sql);
   await app.init();
   const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
-  const document = createDocument(app, config, store, added, planTable());
-  addResponseSchemas(fastify, document);
+  const document = OpenApiDocument.create(app, config, store, added, planTable());
+  document.addSchemasTo(fastify);
   // The log of probes has only warnings.
   fastify.get('/livez', { config: { public: true }, logLevel: 'warn' }, () => ({ status: 'ok' }));
   fastify.get('/readyz', { config: { public: true }, logLevel: 'warn' }, async () => {

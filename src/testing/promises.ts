@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { createStore } from '../app/store';
 import { readConfig } from '../config/config';
 import { migrate, relationsOf, revert } from '../database/migrate';
-import { entityTagOf, IF_MATCH_HEADER, IF_NONE_MATCH_HEADER } from '../api/entity-tags/entity-tag';
-import { IDEMPOTENCY_KEY_HEADER } from '../api/idempotency/idempotent.decorator';
+import { entityTagOf } from '../api/entity-tags/entity-tag';
 import { Api, type Check, isCreation, isSuccess, parentOf, withQuery } from './api';
 import { ApiDocument, type Operation } from './api-document';
 import { checkValues } from './hostile-values';
@@ -11,8 +10,8 @@ import type { TestResponse } from './http-client';
 import { jsonIn, jsonOf, valueAt } from './json';
 import type { TestStore } from './test-store';
 
-const [IF_MATCH, IF_NONE_MATCH] = [IF_MATCH_HEADER.name, IF_NONE_MATCH_HEADER.name];
-const IDEMPOTENCY_KEY = IDEMPOTENCY_KEY_HEADER.name;
+const [IF_MATCH, IF_NONE_MATCH] = ['If-Match', 'If-None-Match'] as const;
+const IDEMPOTENCY_KEY = 'Idempotency-Key';
 
 /** Order, `Link` and cursors of lists; keys, scopes, methods and addresses; Idempotency-Key; entity tags. */
 const PROMISES: Readonly<Record<string, Check>> = {

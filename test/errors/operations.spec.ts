@@ -1,8 +1,7 @@
-import type { OpenAPIObject } from '@nestjs/swagger';
 import { createStore } from '../../src/app/store';
 import type { DefinedError } from '../../src/api/errors/api-error';
 import type { DefinedScope } from '../../src/api/extension/extension';
-import { codesOf } from '../../src/api/openapi/responses';
+import { OpenApiDocument } from '../../src/api/openapi/document';
 import { ApiDocument } from '../../src/testing/api-document';
 import { filesOf, read } from '../docs/documents';
 import { startApp, type TestApp } from '../support/app';
@@ -158,9 +157,9 @@ afterAll(() => jest.useRealTimers());
 describe('the Error body', () => {
   it('of each code of the document is expected by a spec', () => {
     const specs = filesOf('test/*.spec.ts').map(read).join('');
-    const { paths }: OpenAPIObject = JSON.parse(readCommittedDocument());
     const isExpected = ({ status, code }: DefinedError) => new RegExp(`${status}(, '| )${code}'`).test(specs);
-    expect(codesOf(paths).filter((error) => !isExpected(error))).toEqual([]);
+    const codes = new OpenApiDocument(JSON.parse(readCommittedDocument())).codes();
+    expect(codes.filter((error) => !isExpected(error))).toEqual([]);
   });
 
   it('404 key_not_found has code, message and status', async () =>

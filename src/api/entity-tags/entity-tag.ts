@@ -2,9 +2,9 @@ import { hash } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
 import type { IncomingHttpHeaders } from 'node:http';
 import { createParamDecorator, type ExecutionContext, type Type } from '@nestjs/common';
-import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
+import { ApiHeader } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { text } from '../operation/header-catalogue';
+import { REQUEST_HEADERS } from '../operation/header-catalogue';
 import { commonErrors } from '../errors/common.errors';
 import { addParameterFacts } from '../routes/route-facts';
 import { membersOutsideEntityTag } from '../fields/validation.pipe';
@@ -28,29 +28,6 @@ export function isInForce(change: object, resource: object): boolean {
     ([name, value]) => value === undefined || isDeepStrictEqual(value, current.get(name)),
   );
 }
-
-// Neither header has an example: Swagger UI would send it with every request.
-
-/** `*`, or entity tags in a list (RFC 9110, 8.8.3). */
-const TAGS = text(8_192, String.raw`^(\*|(W/)?"[!#-~]*"([ \t]*,[ \t]*(W/)?"[!#-~]*")*)$`, { minLength: 1 });
-
-/** The request header of a conditional change (RFC 9110, 13.1.1). */
-export const IF_MATCH_HEADER: ApiHeaderOptions = {
-  name: 'If-Match',
-  required: false,
-  description:
-    'The `ETag` of the representation that the client has seen, or several. If it is no longer current, the response is 412 and nothing changes.',
-  schema: TAGS,
-};
-
-/** The request header of a conditional read (RFC 9110, 13.1.2). */
-export const IF_NONE_MATCH_HEADER: ApiHeaderOptions = {
-  name: 'If-None-Match',
-  required: false,
-  description:
-    'The `ETag` of the response that the client has, or several. If it is current, the response is 304.',
-  schema: TAGS,
-};
 
 /** Prints a value by the serializer of the route: only the declared fields of its DTO class. */
 export function serializeJson(reply: FastifyReply, value: unknown): string {
@@ -93,7 +70,7 @@ export function IfMatch(type: Type<object>): ParameterDecorator {
   });
   return (target, key = '', index) => {
     inject()(target, key, index);
-    addParameterFacts(target, key, ApiHeader(IF_MATCH_HEADER), commonErrors.precondition_failed);
+    addParameterFacts(target, key, ApiHeader(REQUEST_HEADERS.ifMatch), commonErrors.precondition_failed);
   };
 }
 

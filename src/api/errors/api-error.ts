@@ -2,9 +2,6 @@ import { HttpException } from '@nestjs/common';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** A message names every invalid field. */
-export const MAX_MESSAGE_LENGTH = 4_096;
-
 /** The members of the Error body. */
 interface ErrorBody {
   readonly code: string;
@@ -13,7 +10,7 @@ interface ErrorBody {
 }
 
 /** The parts of an error that may depend on the request. */
-export interface ErrorOptions {
+interface ErrorOptions {
   /** Says what the client can fix. Default: the message of the code. */
   readonly message?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -23,6 +20,8 @@ export interface ErrorOptions {
 
 /** An error as the client sees it. Modules define theirs in `*.errors.ts` by `defineErrors`, and throw it. */
 export class ApiError extends HttpException {
+  /** A message names every invalid field. @internal */
+  static readonly MAX_MESSAGE_LENGTH = 4_096;
   override readonly name = 'ApiError';
   readonly code: string;
   readonly headers: Record<string, string>;
@@ -32,7 +31,7 @@ export class ApiError extends HttpException {
     { code, message: fixed, status }: ErrorBody,
     { message = fixed, headers = {}, mistakes = [] }: ErrorOptions = {},
   ) {
-    const text = message.slice(0, MAX_MESSAGE_LENGTH).toWellFormed();
+    const text = message.slice(0, ApiError.MAX_MESSAGE_LENGTH).toWellFormed();
     super({ code, message: text, status }, status);
     this.message = text;
     this.stack = `ApiError: ${text}`;
@@ -59,7 +58,7 @@ Object.setPrototypeOf(
 );
 
 /** The facts about a `code` that do not depend on the request. */
-export interface CodeFacts {
+interface CodeFacts {
   readonly status: number;
   /** When the service responds with it, in the words of the documents. */
   readonly when: string;

@@ -24,7 +24,7 @@ const PATTERN = String.raw`^([!#-~][!-~]{0,254}|"([!#-\[\]-~]|\\["\\]){1,255}")$
 const FORM = new RegExp(PATTERN);
 
 /** The request header of an idempotent operation, in the OpenAPI document. Swagger UI would send an example with every request. */
-export const IDEMPOTENCY_KEY_HEADER: ApiHeaderOptions = {
+const IDEMPOTENCY_KEY_HEADER: ApiHeaderOptions = {
   name: 'Idempotency-Key',
   required: false,
   description:

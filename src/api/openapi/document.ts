@@ -1,29 +1,30 @@
+import { STATUS_CODES } from 'node:http';
 import type { INestApplication } from '@nestjs/common';
-import { type OpenAPIObject, type ServerObject, SwaggerModule } from '@nestjs/swagger';
+import {
+  getSchemaPath,
+  type OpenAPIObject,
+  type OperationObject,
+  type ResponseObject,
+  SwaggerModule,
+} from '@nestjs/swagger';
+import type { FastifyInstance } from 'fastify';
 import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
 import { stringify } from 'lossless-json';
-import { type Config, siteOf } from '../../config/config';
-import { COMMON_HEADERS, COMPONENT_HEADERS } from '../operation/header-catalogue';
-import { IF_NONE_MATCH_HEADER } from '../entity-tags/entity-tag';
-import { defaultCodes } from '../errors/common.errors';
-import type { Extension } from '../extension/extension';
-import { MAX_ITEMS } from '../lists/page';
-import { type Codes, codesOf, completeResponses, ERROR_SCHEMA } from './responses';
-import { completeEvents, completeSchemas } from './schemas';
+import type { Config } from '../../config/config';
+import { UserError } from '../../config/user-error';
+import type { DefinedError } from '../errors/api-error';
+import { commonCodes, commonErrors, defaultCodes } from '../errors/common.errors';
+import type { EventTypes, Extension } from '../extension/extension';
+import { isObject, valueAt } from '../fields/json';
+import { classFactsOf } from '../fields/validation.pipe';
+import { COMPONENT_HEADERS, headersOf, LOCATION_OF_TEXT } from '../operation/header-catalogue';
+import { findOperation } from '../operation/operation.decorator';
+import { ANY_KEY } from '../routes/route-facts';
+import { basisOf } from './basis';
 
-const BEARER = {
-  type: 'http',
-  scheme: 'bearer',
-  bearerFormat: 'API key',
-  description:
-    'An API key of an account, without "Bearer": `ask_live_…` in production, `ask_test_…` elsewhere. It has scopes, and expires after 365 days by default.',
-} as const;
-
-const SERVERS: Readonly<Record<Config['deployment'], string>> = {
-  production: 'Production',
-  staging: 'Staging',
-  development: 'This deployment, for development and local tests',
-};
+/** The error codes in the order of the document: by status, the modules' codes before the common ones. */
+type Codes = readonly DefinedError[];
+type Schemas = Readonly<Record<string, unknown>>;
 
 /** The schema of js-yaml, whose integers may be a bigint. */
 const EXACT_SCHEMA = DUMP_SCHEMA.withTags({
@@ -32,115 +33,217 @@ const EXACT_SCHEMA = DUMP_SCHEMA.withTags({
   represent: String,
 });
 
-/**
- * Creates the OpenAPI document from the controllers, the DTO classes and the tables of codes and headers. Its paths are
- * relative to the base URL.
- *
- * @param added the codes of every operation besides the common ones
- * @param planTable the plans with their limits, as a Markdown table
- */
-export function createDocument(
-  app: INestApplication,
-  config: Config,
-  { tags, events }: Required<Pick<Extension, 'tags' | 'events'>>,
-  added: Codes,
-  planTable: string,
-): OpenAPIObject {
-  const basis = {
-    openapi: '3.0.3',
-    info: {
-      title: 'Animal Store',
-      description: description(planTable),
-      version: '1.0.0',
-      contact: { name: 'The operator of this deployment' },
-      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
-    },
-    servers: serversOf(config),
-    externalDocs: { description: 'Guide', url: `${siteOf(config.publicBaseUrl)}/guide` },
-    tags: Object.entries(tags).map(([name, text]) => ({ name, description: text })),
-    components: {
-      securitySchemes: { bearer: BEARER },
-      schemas: { Error: ERROR_SCHEMA },
-      parameters: { IfNoneMatch: { in: 'header' as const, ...IF_NONE_MATCH_HEADER } },
-      headers: { ...COMPONENT_HEADERS },
-    },
+/** An OpenAPI document of the API. */
+export class OpenApiDocument {
+  readonly operations: readonly OperationObject[];
+
+  constructor(readonly content: OpenAPIObject) {
+    this.operations = Object.values(content.paths).flatMap(({ get, post, put, patch, delete: remove }) =>
+      [get, post, put, patch, remove].filter((operation) => operation !== undefined),
+    );
+  }
+
+  /**
+   * Creates the document from the controllers, the DTO classes and the tables of codes and headers. Its paths are relative
+   * to the base URL.
+   *
+   * @param added the codes of every operation besides the common ones
+   * @param planTable the plans with their limits, as a Markdown table
+   */
+  static create(
+    app: INestApplication,
+    config: Config,
+    { tags, events }: Required<Pick<Extension, 'tags' | 'events'>>,
+    added: Codes,
+    planTable: string,
+  ): OpenApiDocument {
+    const basis = basisOf(config, tags, planTable);
+    const created = SwaggerModule.createDocument(app, basis, {
+      extraModels: Object.values(events).map(({ data }) => data),
+      autoTagControllers: false,
+    });
+    // The base URL contains the version.
+    const paths = Object.fromEntries(
+      Object.entries(created.paths).map(([path, item]) => [path.replace(/^\/v1(?=\/)/, ''), item]),
+    );
+    const schemas = { ...created.components?.schemas };
+    completeEvents(schemas, events);
+    const components = { ...basis.components, schemas, responses: {} };
+    const document = new OpenApiDocument({ ...basis, paths, components });
+    document.completeSchemas(schemas);
+    components.responses = document.completeResponses(added);
+    return document;
+  }
+
+  /**
+   * Lists the common codes, and those that the operations name in `rejects`.
+   *
+   * @param added the codes of extensions, which every operation can return unless `on` names some
+   * @throws UserError if a code has two definitions
+   */
+  codes(added: Codes = []): Codes {
+    const operations = this.operations.map(({ operationId }) => findOperation(operationId));
+    const named = operations.flatMap((operation) => operation?.rejects ?? []);
+    const modules = named.filter((code) => !commonCodes.includes(code));
+    const everywhere = added.map((code) => ({ on: 'every operation' as const, ...code }));
+    const codes = new Map<string, DefinedError>();
+    for (const each of [...modules, ...everywhere, ...commonCodes]) {
+      const { code, status, when } = each;
+      const other = codes.get(code) ?? each;
+      if (status !== other.status || when !== other.when) {
+        const place = operations.find((operation) => operation?.rejects.includes(each));
+        throw new UserError(
+          `The error code ${code}${place ? ` of ${place.id}` : ''} has two definitions, if ${other.when} (${other.status}) and if ${when} (${status}): rename one of them.`,
+        );
+      }
+      codes.set(code, each);
+    }
+    return [...codes.values()].sort((one, other) => one.status - other.status);
+  }
+
+  /**
+   * Adds the schemas to Fastify by name; the serializer of an `@Operation` refers to them. So one class defines the
+   * documented and the sent body.
+   */
+  addSchemasTo(fastify: FastifyInstance): void {
+    // The serializer expects numbers, and ignores bounds and examples. In OpenAPI 3.0 exclusive bounds are booleans.
+    const text = stringify(this.content.components?.schemas ?? {}) ?? '{}';
+    const local: Record<string, Schemas> = JSON.parse(
+      text
+        .replaceAll(/"#\/components\/schemas\/([^"]+)"/g, '"$1#"')
+        .replaceAll(/"exclusive(?=M(?:ax|in)imum":(?:true|false))/g, '"x-'),
+    );
+    for (const [name, schema] of Object.entries(local)) fastify.addSchema({ ...schema, $id: name });
+  }
+
+  /**
+   * Prints the document as JSON, for `/openapi.json` and the committed file. An integer may be a bigint. More than one
+   * space of indentation would be a tenth of the package.
+   */
+  toJson(): string {
+    return `${stringify(this.content, undefined, 1)}\n`;
+  }
+
+  toYaml(): string {
+    return dump(this.content, { schema: EXACT_SCHEMA, noRefs: true, lineWidth: -1 });
+  }
+
+  /** Adds what @nestjs/swagger has no decorator for: least members, examples of bodies and of required parameters. */
+  private completeSchemas(schemas: Schemas): void {
+    for (const type of this.operations.flatMap(
+      ({ operationId }) => findOperation(operationId)?.types ?? [],
+    )) {
+      const schema = schemas[type.name];
+      const { needsMember, bodyExample: example } = classFactsOf(type);
+      if (isObject(schema))
+        Object.assign(schema, needsMember && { minProperties: 1 }, example && { example });
+    }
+    // Tools that send requests, such as dredd, read no example of a schema.
+    for (const each of this.operations.flatMap(({ parameters = [] }) => parameters))
+      if ('in' in each && each.required) each.example ??= valueAt(each.schema, 'example');
+  }
+
+  /**
+   * Gives every operation a response for each status of its own codes, `default` for those of any request, and 304 if it
+   * is a conditional read.
+   *
+   * @returns the components that the operations refer to
+   */
+  private completeResponses(added: Codes) {
+    const codes = this.codes(added);
+    const shared: Record<string, ResponseObject> = { Default: DEFAULT, NotModified: NOT_MODIFIED };
+    for (const { get } of Object.values(this.content.paths)) {
+      if (!get || !findOperation(get.operationId)?.isRevalidated) continue;
+      get.parameters = [...(get.parameters ?? []), { $ref: '#/components/parameters/IfNoneMatch' }];
+      get.responses[304] = refer('NotModified');
+    }
+    for (const operation of this.operations) {
+      const { responses } = operation;
+      const rejected = rejectedCodes(operation, codes);
+      for (const { status } of rejected.filter((code) => !defaultCodes.includes(code))) {
+        const group = rejected.filter((code) => code.status === status);
+        const name = nameOf(status, group);
+        shared[name] ??= errorResponse(group);
+        responses[status] = refer(name);
+      }
+      responses.default = refer('Default');
+      // The OWASP rules of linters require a 500.
+      responses[500] ??= responses.default;
+    }
+    return shared;
+  }
+}
+
+/** Makes the schema of an event one variant for each class of `data`, which `type` tells apart. */
+function completeEvents(schemas: Record<string, unknown>, types: EventTypes): void {
+  const { Event: event, EventType: type } = schemas;
+  if (!isObject(event) || !isObject(event['properties']) || !isObject(type)) return;
+  schemas['EventType'] = { ...type, enum: Object.keys(types) };
+  const mapping: Record<string, string> = {};
+  for (const { data } of Object.values(types)) {
+    const own = Object.keys(types).filter((name) => types[name]?.data === data);
+    const properties = {
+      ...event['properties'],
+      type: { type: 'string', enum: own, description: 'What happened.', example: own[0] },
+      data: { $ref: getSchemaPath(data) },
+    };
+    const description = `An event whose \`data\` is of the class ${data.name}.`;
+    const required = [...[event['required']].flat(), 'data'];
+    const variant = `${data.name}Event`;
+    schemas[variant] = { type: 'object', description, properties, required };
+    for (const name of own) mapping[name] = getSchemaPath(variant);
+  }
+  schemas['Event'] = {
+    description: event['description'],
+    oneOf: [...new Set(Object.values(mapping))].map(($ref) => ({ $ref })),
+    discriminator: { propertyName: 'type', mapping },
   };
-  const document = SwaggerModule.createDocument(app, basis, {
-    extraModels: Object.values(events).map(({ data }) => data),
-    autoTagControllers: false,
-  });
-  // The base URL contains the version.
-  const entries = Object.entries(document.paths).map(([path, item]) => [
-    path.replace(/^\/v1(?=\/)/, ''),
-    item,
-  ]);
-  const paths: OpenAPIObject['paths'] = Object.fromEntries(entries);
-  const schemas = { ...document.components?.schemas };
-  completeEvents(schemas, events);
-  completeSchemas(paths, schemas);
-  const responses = completeResponses(paths, codesOf(paths, added));
-  return { ...basis, paths, components: { ...basis.components, schemas, responses } };
 }
 
-/** Returns `info.description`: Markdown with the facts that a reader needs before the first request. */
-function description(planTable: string): string {
-  return `The animals of a store: list them, add one, fetch one, order one.
-
-## Authentication
-
-Every operation requires an API key: \`Authorization: Bearer <API_KEY>\`. A key belongs to an account, has scopes and expires. The operator of the service creates it and shows it once.
-
-## Rate limits
-
-${planTable}
-
-The keys of an account share two windows: the minute, which begins with the first request counted in it, and the UTC day. Every response has \`X-RateLimit-Limit\`, \`X-RateLimit-Remaining\` and \`X-RateLimit-Reset\` (Unix seconds) of the window with the fewest requests remaining. Above a limit the response is 429. Wait for the seconds in \`Retry-After\`, and back off exponentially. The service temporarily bans a key that repeatedly retries too early. \`GET /key\` shows both windows and the strikes of the key, and is not counted.
-
-## Lists
-
-A list is a bare array ordered by \`id\`, with at most \`limit\` items (1 to ${MAX_ITEMS}). The \`Link\` header (RFC 8288) has \`rel="next"\` on every page except the last, and \`rel="first"\` on every page except the first. Use its URLs unchanged; \`cursor\` is opaque. There are no totals.
-
-## Bodies
-
-Bodies are JSON objects in UTF-8. \`id\`, \`categoryId\` and \`petId\` are int64, exact over the whole range. Parse them with a parser that keeps integers beyond 2^53 exact. The service ignores undocumented members and query parameters. With the request header \`Prefer: handling=strict\` (RFC 7240) they are 400 \`validation_failed\`; the message names each and the nearest known name. It never converts types; \`null\` is not the same as a missing member.
-
-## Errors
-
-Every error has the body \`Error\`: \`code\`, \`message\`, \`status\`. The message names each invalid field. Any request can get these errors, which operations have as \`default\`:
-
-${defaultCodes.map(({ status, code, when }) => `- ${status} \`${code}\`: ${when}.`).join('\n')}
-
-In addition to the errors that the operations list, any URL can return 404 \`route_not_found\`, and 405 \`method_not_allowed\` with the methods in \`Allow\`. Other operations may return generic codes, such as \`bad_request\` or \`conflict\`. Handle an unknown code by its status.
-
-Every GET operation also accepts HEAD; the response is the same without the body.
-
-## Headers of every response
-
-${Object.entries(COMMON_HEADERS)
-  .map(([name, header]) => `- \`${name}\`: ${header.description}`)
-  .join('\n')}
-
-## Changes
-
-Additions to \`/v1\` do not break clients: operations, optional parameters, response members, headers, error codes. Any other change is a new version next to it. Responses of a deprecated operation have \`Deprecation\` and \`Sunset\` headers until it is removed.`;
+/** Lists the codes that an operation can return. @param all the codes of the document */
+function rejectedCodes({ operationId = '', requestBody }: OperationObject, all: Codes): Codes {
+  const { rejects = [], scope, uncounted } = findOperation(operationId) ?? {};
+  const own: Codes = [
+    ...rejects,
+    ...(requestBody ? [commonErrors.malformed_json] : []),
+    ...(scope === ANY_KEY ? [] : [commonErrors.insufficient_scope]),
+    ...(uncounted ? [] : [commonErrors.daily_quota_exceeded, commonErrors.api_key_banned]),
+  ];
+  const names = new Set(own.map(({ code }) => code));
+  return all.filter(
+    ({ code, on = [] }) => names.has(code) || typeof on === 'string' || on.includes(operationId),
+  );
 }
 
-/** `x-internal` is true if the server is not for the public. */
-function serversOf({ deployment, publicBaseUrl: base, stagingBaseUrl = base }: Config): ServerObject[] {
-  const staging = stagingBaseUrl === base ? [] : [{ url: stagingBaseUrl, kind: 'staging' } as const];
-  return [{ url: base, kind: deployment }, ...staging].map(({ url, kind }) => {
-    return { url, description: SERVERS[kind], 'x-internal': kind === 'development' };
-  });
+const DEFAULT: ResponseObject = {
+  ...errorResponse(defaultCodes),
+  description: `An error that any request can get: ${defaultCodes.map(({ status }) => status).join(', ')}. The description of the API lists its codes.`,
+};
+
+/** It has the headers of the 200 (RFC 9110, 15.4.5). */
+const NOT_MODIFIED: ResponseObject = {
+  description: 'The response with this `ETag` is current: the client uses the one that it has.',
+  headers: headersOf(['ETag', 'Link', 'Cache-Control']),
+};
+
+const refer = (name: string) => ({ $ref: `#/components/responses/${name}` });
+
+/** Names the response of a status by the codes that not every operation has: `NotFound-pet_not_found`. */
+function nameOf(status: number, codes: Codes): string {
+  const reason = (STATUS_CODES[status] ?? String(status)).replaceAll(/\W/g, '');
+  const own = codes.filter(({ on }) => typeof on !== 'string').map(({ code }) => code);
+  return [reason, ...own].join('-');
 }
 
-/**
- * Prints the document as JSON, for `/openapi.json` and the committed file. An integer may be a bigint. More than one
- * space of indentation would be a tenth of the package.
- */
-export function jsonText(document: OpenAPIObject): string {
-  return `${stringify(document, undefined, 1)}\n`;
-}
-
-export function yamlText(document: OpenAPIObject): string {
-  return dump(document, { schema: EXACT_SCHEMA, noRefs: true, lineWidth: -1 });
+function errorResponse(codes: Codes): ResponseObject {
+  const names = [...new Set(codes.flatMap(({ header }) => header ?? []))];
+  const isAlways = codes.every(({ header }) => header === names[0]);
+  const documented: typeof COMPONENT_HEADERS = { ...COMPONENT_HEADERS, Location: LOCATION_OF_TEXT };
+  const optional = names.map((name) => [name, { ...documented[name], required: false }]);
+  const headers = isAlways ? headersOf(names) : { ...Object.fromEntries(optional), ...headersOf([]) };
+  return {
+    description: codes.map(({ code, when }) => `- \`${code}\`: ${when}.`).join('\n'),
+    headers,
+    content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
+  };
 }

@@ -9,6 +9,29 @@ export function text(maxLength: number, pattern: string, more: SchemaObject = {}
   return { type: 'string', ...more, maxLength, pattern };
 }
 
+/** `*`, or entity tags in a list (RFC 9110, 8.8.3). */
+const TAGS = text(8_192, String.raw`^(\*|(W/)?"[!#-~]*"([ \t]*,[ \t]*(W/)?"[!#-~]*")*)$`, { minLength: 1 });
+
+/** The headers of conditional requests, without an example: Swagger UI would send it with every request. */
+export const REQUEST_HEADERS = {
+  /** Of a change (RFC 9110, 13.1.1). */
+  ifMatch: {
+    name: 'If-Match',
+    required: false,
+    description:
+      'The `ETag` of the representation that the client has seen, or several. If it is no longer current, the response is 412 and nothing changes.',
+    schema: TAGS,
+  },
+  /** Of a read (RFC 9110, 13.1.2). */
+  ifNoneMatch: {
+    name: 'If-None-Match',
+    required: false,
+    description:
+      'The `ETag` of the response that the client has, or several. If it is current, the response is 304.',
+    schema: TAGS,
+  },
+};
+
 function header(description: string, schema: SchemaObject): HeaderObject {
   return { description, required: true, schema };
 }
@@ -62,7 +85,7 @@ const OWN_HEADERS = {
   ),
 } as const;
 
-export type ResponseHeader = keyof typeof OWN_HEADERS;
+type ResponseHeader = keyof typeof OWN_HEADERS;
 
 /** Each response of the document refers to them: clients read the first, and the OWASP rules of linters require the last. */
 const REFERRED_HEADERS: Readonly<Record<string, HeaderObject>> = {

@@ -20,10 +20,10 @@ import {
   RequireScope,
   routeFacts,
 } from '../routes/route-facts';
-import { headersOf, LOCATION_OF_TEXT, type ResponseHeader } from './header-catalogue';
+import { headersOf, LOCATION_OF_TEXT } from './header-catalogue';
 
 /** An operation of the API, as `@Operation` declares it for its route and for the OpenAPI document. */
-export interface OperationFacts {
+interface OperationFacts {
   /** The `operationId`. It is unique; generated clients name a method after it. */
   readonly id: string;
   readonly summary: string;
@@ -69,6 +69,8 @@ interface RegisteredOperation extends OperationFacts {
   readonly types: readonly Type<object>[];
   /** The members that are not part of the entity tag; undefined if the response has none. */
   readonly entityTag: readonly string[] | undefined;
+  /** True if a client may keep the response, and asks each time whether it is current. */
+  readonly isRevalidated: boolean;
 }
 
 /** By id, of two operations the second. */
@@ -81,7 +83,7 @@ export function findOperation(id: string | undefined): RegisteredOperation | und
 
 /**
  * Declares an operation of the API once: for its route, for its response serializer, which prints only the declared
- * fields of the DTO class, and for the OpenAPI document. `api/openapi/responses.ts` adds the responses with its codes.
+ * fields of the DTO class, and for the OpenAPI document. `api/openapi/document.ts` adds the responses with its codes.
  */
 export function Operation(facts: OperationFacts): MethodDecorator {
   const { id, summary, description, scope, returns, deprecation, location, uncounted } = facts;
@@ -90,10 +92,12 @@ export function Operation(facts: OperationFacts): MethodDecorator {
     // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
     const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
     const optionalBody = types.find((type) => classFactsOf(type).isOptional);
+    const entityTag = outsideEntityTag(facts);
     const operation = {
       ...facts,
       types,
-      entityTag: outsideEntityTag(facts),
+      entityTag,
+      isRevalidated: returns[0] === 200 && entityTag?.length === 0,
       rejects: [
         ...rejects,
         ...(facts.rejects ?? []),
@@ -102,7 +106,7 @@ export function Operation(facts: OperationFacts): MethodDecorator {
     };
     DECLARED.set(id, operation);
     applyDecorators(
-      routeFacts({ entityTag: operation.entityTag, location, uncounted }),
+      routeFacts({ entityTag, location, uncounted }),
       RequireScope(scope),
       ApiOperation({
         operationId: id,
@@ -138,10 +142,9 @@ function listOf({ name }: Type) {
 }
 
 function responseOf(operation: RegisteredOperation): MethodDecorator[] {
-  const { returns, orList, maxItems = MAX_ITEMS, location } = operation;
+  const { returns, orList, maxItems = MAX_ITEMS } = operation;
   const [status, body, description] = returns;
-  const headers = { ...headersOf(ownHeaders(operation)), ...(location && { Location: LOCATION_OF_TEXT }) };
-  const response = { status, description, headers };
+  const response = { status, description, headers: ownHeaders(operation) };
   if (!body) return [ApiResponse(response)];
   const documented = (type: Type) => ({ type: 'array', maxItems, items: { $ref: getSchemaPath(type) } });
   if (isList(body))
@@ -178,21 +181,18 @@ function isPage({ returns: [status, body], maxItems }: OperationFacts): boolean 
   return status === 200 && isList(body) && maxItems === undefined;
 }
 
-/** True if a client may keep the response, and asks each time whether it is current. */
-export function isRevalidated({ returns: [status], entityTag }: RegisteredOperation): boolean {
-  return status === 200 && entityTag?.length === 0;
-}
-
-/** Lists the headers that only the successful response has. */
-function ownHeaders(operation: RegisteredOperation): ResponseHeader[] {
-  const { returns, rejects, deprecation, entityTag } = operation;
+/** Refers to the headers that only the successful response has. */
+function ownHeaders(operation: RegisteredOperation) {
+  const { returns, rejects, deprecation, entityTag, isRevalidated, location } = operation;
   const [status, body] = returns;
-  const names: ResponseHeader[] = [];
-  if (status === 201 && !isList(body)) names.push('Location');
-  if (isPage(operation)) names.push('Link');
-  if (body && entityTag) names.push('ETag');
-  if (isRevalidated(operation)) names.push('Cache-Control');
-  if (rejects.includes(commonErrors.idempotency_key_in_use)) names.push('Idempotent-Replayed');
-  if (deprecation) names.push('Link', 'Deprecation', 'Sunset');
-  return names;
+  const names = [
+    status === 201 && !isList(body) && 'Location',
+    isPage(operation) && 'Link',
+    body && entityTag && 'ETag',
+    isRevalidated && 'Cache-Control',
+    rejects.includes(commonErrors.idempotency_key_in_use) && 'Idempotent-Replayed',
+    ...(deprecation ? (['Link', 'Deprecation', 'Sunset'] as const) : []),
+  ] as const;
+  const headers = headersOf(names.flatMap((name) => name || []));
+  return { ...headers, ...(location && { Location: LOCATION_OF_TEXT }) };
 }

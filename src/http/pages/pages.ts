@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { OpenAPIObject } from '@nestjs/swagger';
 import type { FastifyInstance } from 'fastify';
 import { Marked } from 'marked';
 import { type Config, siteOf } from '../../config/config';
 import { entityTagOf } from '../../api/entity-tags/entity-tag';
 import { JSON_TYPE } from '../../api/errors/api-error';
-import { jsonText, yamlText } from '../../api/openapi/document';
+import type { OpenApiDocument } from '../../api/openapi/document';
 
 /** Swagger UI needs two files of its package. */
 const SWAGGER_UI = dirname(require.resolve('swagger-ui-dist/package.json'));
@@ -41,14 +40,14 @@ const marked = new Marked({
 });
 
 /** Serves the OpenAPI document, the guide, the front page at `/` and Swagger UI at `/docs`, without a key and from memory. */
-export function servePages(fastify: FastifyInstance, config: Config, document: OpenAPIObject): void {
+export function servePages(fastify: FastifyInstance, config: Config, document: OpenApiDocument): void {
   const { docsEnabled, publicBaseUrl } = config;
   const serveFile = (path: string, headers: Headers, file: string): void => {
     const text = read(file);
     serveStatic(fastify, path, headers, () => text);
   };
-  serveStatic(fastify, '/openapi.json', { 'Content-Type': JSON_TYPE }, () => jsonText(document));
-  serveStatic(fastify, '/openapi.yaml', YAML, () => yamlText(document));
+  serveStatic(fastify, '/openapi.json', { 'Content-Type': JSON_TYPE }, () => document.toJson());
+  serveStatic(fastify, '/openapi.yaml', YAML, () => document.toYaml());
   serveFile('/favicon.ico', { 'Content-Type': 'image/svg+xml' }, 'icon.svg');
   serveFile('/guide/pages.css', CSS, 'pages.css');
   serveGuide(fastify, config);
@@ -59,7 +58,7 @@ export function servePages(fastify: FastifyInstance, config: Config, document: O
   serveStatic(fastify, '/', pageHeaders([publicBaseUrl]), () => html);
   // A proxy may have no `/docs`.
   serveFile('/guide/front-page.js', JAVASCRIPT, 'front-page.js');
-  const servers = (document.servers ?? []).map(({ url }) => url);
+  const servers = (document.content.servers ?? []).map(({ url }) => url);
   serveFile('/docs', pageHeaders(servers), 'docs.html');
   serveFile('/docs/docs.css', CSS, 'docs.css');
   serveFile('/docs/docs.js', JAVASCRIPT, 'docs.js');

@@ -4,7 +4,6 @@ import { IsString } from 'class-validator';
 import type { FastifyReply } from 'fastify';
 import type { EntityManager } from 'typeorm';
 import * as store from '../../../src';
-import { IDEMPOTENCY_KEY_HEADER } from '../../../src/api/idempotency/idempotent.decorator';
 import { insufficientScope } from '../../../src/replace';
 import { migrationOf } from '../../database/support/extensions';
 
@@ -86,7 +85,9 @@ export function itemsExtension(name: string, mistakes: readonly string[] = []): 
       ...facts('create', scopes.write),
       returns: [201, Item, 'The created item.'],
     })
-    @(has('a response is not kept') ? ApiHeader(IDEMPOTENCY_KEY_HEADER) : () => undefined)
+    @(has('a response is not kept')
+      ? ApiHeader({ name: 'Idempotency-Key', required: false })
+      : () => undefined)
     create(
       @Body() body: NewItem,
       @(has('a response is not kept') ? () => undefined : store.Idempotent()) once?: store.Once,
