@@ -1,5 +1,5 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { type Choice, Int64, Int64List, Integer, ListOf, OneOf, SomeOf, Text } from '../api/fields/fields';
+import { type Choice, Int64, Integer, ListOf, OneOf, SomeOf, Text } from '../api/fields/fields';
 import { AtLeastOne, BodyExample, QuickDto } from '../api/fields/validation.pipe';
 import { SortedPageQuery } from '../api/lists/page';
 import { PET_STATUSES, type PetStatus } from './pet-status';
@@ -98,8 +98,8 @@ export class Category extends Inventory {
 
 @QuickDto()
 export class InventoryQuery {
-  @Int64List({
-    max: 100,
+  @Int64({
+    maxItems: 100,
     optional: true,
     description: 'Counts of each of these categories, as `categoryId=7&categoryId=9`.',
   })
@@ -108,8 +108,8 @@ export class InventoryQuery {
 
 @QuickDto()
 export class ListPetsQuery extends SortedPageQuery {
-  @Int64List({
-    max: 100,
+  @Int64({
+    maxItems: 100,
     optional: true,
     description: 'Only the animals with these ids, as `id=7&id=9`. Unknown ids are ignored.',
   })

@@ -12,8 +12,9 @@ import createRouter from 'find-my-way';
 import { stringify } from 'lossless-json';
 import { COMMON_HEADERS, headersOf } from '../api/operation/header-catalogue';
 import { commonCodes, defaultCodes } from '../api/errors/common.errors';
+import type { Place } from '../api/fields/json';
 import type { TestResponse } from './http-client';
-import { isObject, jsonIn, jsonOf, type Place, valueAt } from './json';
+import { isObject, jsonIn, jsonOf, valueAt } from './json';
 
 export type Schema = SchemaObject | ReferenceObject;
 type Received = Pick<TestResponse, 'status' | 'headers' | 'text'>;

@@ -1,7 +1,7 @@
 import { isInteger, isSafeNumber, parse, stringify } from 'lossless-json';
 import { isObject, type Place, valueAt } from '../api/fields/json';
 
-export { isObject, type Place, valueAt };
+export { isObject, valueAt };
 
 /** Parses JSON; an integer that a number cannot hold is a bigint. Undefined for any other text, or a repeated name. */
 export function jsonIn(text: string): unknown {

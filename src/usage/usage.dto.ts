@@ -1,12 +1,12 @@
 import { ApiSchema } from '@nestjs/swagger';
-import { CalendarDate, Integer, Text } from '../api/fields/fields';
+import { Integer, Text, Timestamp } from '../api/fields/fields';
 import { QuickDto } from '../api/fields/validation.pipe';
 
 const COUNT = { min: 0, max: Number.MAX_SAFE_INTEGER } as const;
 
 @ApiSchema({ description: 'The requests of a key on a day.' })
 export class KeyUsage {
-  @CalendarDate({ description: 'The UTC day.', example: '2026-11-21' })
+  @Timestamp({ description: 'The UTC day.', example: '2026-11-21' }, 'day')
   readonly date!: string;
 
   @Text({
@@ -39,10 +39,10 @@ export class KeyUsage {
 
 @QuickDto()
 export class UsageQuery {
-  @CalendarDate({ optional: true, description: 'The first day. Default: 29 days before `to`.' })
+  @Timestamp({ optional: true, description: 'The first day. Default: 29 days before `to`.' }, 'day')
   readonly from?: string;
 
-  @CalendarDate({ optional: true, description: 'The last day. Default: today, in UTC.' })
+  @Timestamp({ optional: true, description: 'The last day. Default: today, in UTC.' }, 'day')
   readonly to?: string;
 
   @Text({

@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import { type ApiPropertyOptions, getSchemaPath } from '@nestjs/swagger';
 import { isObject } from './json';
 import { declareField, type FieldFacts } from './validation.pipe';
-import { int64Schema, isInt64, MAX_INT64, MIN_INT64, parseInt64 } from './int64';
+import { int64Schema, MAX_INT64, MIN_INT64, parseInt64 } from './int64';
 
 interface TextFacts extends FieldFacts<string> {
   /** In code points, as lengths in an OpenAPI document are. */
@@ -40,8 +40,15 @@ export function Text({ max, min = 1, isWord, ...facts }: TextFacts): PropertyDec
   });
 }
 
-/** Length of `2026-11-21T12:00:00.000Z`. */
-const TIME_LENGTH = 24;
+/** The forms of a time in the document. */
+const FORMS = {
+  /** `2026-11-21T12:00:00.000Z`, as the service prints it. */
+  printed: { format: 'date-time', minLength: 24, maxLength: 24 },
+  /** With any offset and fraction of a second: only requests have it. */
+  given: { format: 'date-time', minLength: 20, maxLength: 64 },
+  /** `2026-11-21` (RFC 3339, full-date). */
+  day: { format: 'date', minLength: 10, maxLength: 10 },
+} as const;
 /** PostgreSQL has no year 0. */
 const FIRST_TIME = Date.parse('0001-01-01T00:00:00.000Z');
 /** A time of RFC 3339, 5.6, at most 64 characters long: its date, hour and minute, second, milliseconds, and offset. */
@@ -49,21 +56,22 @@ const RFC_3339 =
   /^(\d{4}-\d\d-\d\d)[t ]((?:[01]\d|2[0-3]):[0-5]\d):([0-5]\d|60)(?:(\.\d{1,3})\d{0,35})?(z|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/i;
 
 /**
- * Declares a time (RFC 3339). A request may have any offset and any fraction of a second. The value is a text as
- * `toISOString` prints it, in UTC to the millisecond.
+ * Declares a time (RFC 3339), or a day. A request may have any offset and any fraction of a second. The value is a text: a
+ * time as `toISOString` prints it, in UTC to the millisecond.
  */
-export function Timestamp(facts: FieldFacts<string>, min = TIME_LENGTH, max = min): PropertyDecorator {
+export function Timestamp(
+  facts: FieldFacts<string>,
+  form: keyof typeof FORMS = 'printed',
+): PropertyDecorator {
+  const isDay = form === 'day';
   return declareField(facts, {
-    schema: { type: 'string', format: 'date-time', minLength: min, maxLength: max },
-    rule: 'a time such as 2026-11-21T12:00:00Z (RFC 3339)',
-    isValid: isPrinted,
+    schema: { type: 'string', ...FORMS[form] },
+    rule: isDay ? 'a date such as 2026-11-21' : 'a time such as 2026-11-21T12:00:00Z (RFC 3339)',
+    isValid: isDay ? isCalendarDate : isPrinted,
     fromText: printedTime,
     fromJson: printedTime,
   });
 }
-
-/** Declares a time that only requests have: as `Timestamp`, but the document has the lengths of all forms. */
-export const Instant = (facts: FieldFacts<string>): PropertyDecorator => Timestamp(facts, 20, 64);
 
 /** Prints a time in UTC to the millisecond. A leap second becomes the next second, as in POSIX. */
 function printedTime(text: unknown): unknown {
@@ -75,18 +83,6 @@ function printedTime(text: unknown): unknown {
   return new Date(isLeap ? time + 1_000 : time).toISOString();
 }
 
-/** Length of `2026-11-21`. */
-const DATE_LENGTH = 10;
-
-/** Declares a date (RFC 3339, full-date). The value is a text. */
-export function CalendarDate(facts: FieldFacts<string>): PropertyDecorator {
-  return declareField(facts, {
-    schema: { type: 'string', format: 'date', minLength: DATE_LENGTH, maxLength: DATE_LENGTH },
-    rule: 'a date such as 2026-11-21',
-    isValid: isCalendarDate,
-  });
-}
-
 /** True for a date that exists, from the year 1 on. */
 export function isCalendarDate(text: unknown): boolean {
   return typeof text === 'string' && isPrinted(`${text}T00:00:00.000Z`);
@@ -94,7 +90,7 @@ export function isCalendarDate(text: unknown): boolean {
 
 /** True if `toISOString` prints this text. Another text may name a day that does not exist. */
 function isPrinted(text: unknown): boolean {
-  if (typeof text !== 'string' || text.length !== TIME_LENGTH) return false;
+  if (typeof text !== 'string' || text.length !== FORMS.printed.maxLength) return false;
   const time = Date.parse(text);
   return time >= FIRST_TIME && new Date(time).toISOString() === text;
 }
@@ -191,35 +187,43 @@ function toNumber(value: unknown): unknown {
   return typeof value === 'bigint' ? Number(value) : value;
 }
 
-type Int64Facts = FieldFacts<number | bigint> & Partial<Readonly<Record<'min' | 'max', number | bigint>>>;
+interface Int64Facts extends FieldFacts<number | bigint> {
+  readonly min?: number | bigint;
+  readonly max?: number | bigint;
+  /** The most values of a repeated parameter, `id=7&id=9`, whose member is a list of them. Default: it has one value. */
+  readonly maxItems?: number;
+}
 
 /**
  * Declares an int64: an exact bigint in the handler, and exact digits in JSON. In a query it is a plain decimal. An example,
  * `min` or `max` is a bigint if a number cannot hold it.
  */
-export function Int64({ min = MIN_INT64, max = MAX_INT64, ...facts }: Int64Facts): PropertyDecorator {
+export function Int64({
+  min = MIN_INT64,
+  max = MAX_INT64,
+  maxItems,
+  ...facts
+}: Int64Facts): PropertyDecorator {
+  const items = int64Schema(min, max);
+  const isValid = (value: unknown) => typeof value === 'bigint' && value >= min && value <= max;
+  if (maxItems === undefined)
+    return declareField(facts, {
+      schema: items,
+      rule: `an integer from ${min} to ${max}`,
+      isValid,
+      fromText: int64FromText,
+      fromJson: int64FromJson,
+    });
   return declareField(facts, {
-    schema: int64Schema(min, max),
-    rule: `an integer from ${min} to ${max}`,
-    isValid: (value) => isInt64(value) && value >= min && value <= max,
-    fromText: int64FromText,
-    fromJson: int64FromJson,
-  });
-}
-
-interface ListFacts<Item> extends FieldFacts<readonly Item[]> {
-  readonly max: number;
-}
-
-/** Declares a list of at least one int64 in a query, as exact bigints: a repeated parameter, `id=7&id=9`. */
-export function Int64List({ max, ...facts }: ListFacts<number | bigint>): PropertyDecorator {
-  return declareField(facts, {
-    schema: { type: 'array', items: int64Schema(), minItems: 1, maxItems: max },
-    rule: `1 to ${max} integers from ${MIN_INT64} to ${MAX_INT64}, each in a parameter of its own`,
-    isValid: (value) =>
-      Array.isArray(value) && value.length > 0 && value.length <= max && value.every(isInt64),
+    schema: { type: 'array', items, minItems: 1, maxItems },
+    rule: `1 to ${maxItems} integers from ${min} to ${max}, each in a parameter of its own`,
+    isValid: (value) => isListOf(value, 1, maxItems, isValid),
     fromText: (texts) => [texts].flat().map(int64FromText),
   });
+}
+
+function isListOf(value: unknown, min: number, max: number, isItem: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.length >= min && value.length <= max && value.every(isItem);
 }
 
 function int64FromText(text: unknown): unknown {
@@ -241,16 +245,18 @@ export function Nested(type: () => Type, facts: FieldFacts<object>): PropertyDec
   });
 }
 
-/** Declares a list of objects of another DTO class. @param facts `min` is 0 by default */
-export function ListOf(
-  type: () => Type,
-  { min = 0, max, ...facts }: ListFacts<object> & { readonly min?: number },
-): PropertyDecorator {
+interface ListFacts extends FieldFacts<readonly object[]> {
+  /** The fewest objects, by default 0. */
+  readonly min?: number;
+  readonly max: number;
+}
+
+/** Declares a list of objects of another DTO class. */
+export function ListOf(type: () => Type, { min = 0, max, ...facts }: ListFacts): PropertyDecorator {
   return declareField(facts, {
     schema: { type: () => type(), isArray: true, ...(min > 0 && { minItems: min }), maxItems: max },
     rule: `a list of ${min > 0 ? `${min} to` : 'at most'} ${max} JSON objects`,
-    isValid: (value) =>
-      Array.isArray(value) && value.length >= min && value.length <= max && value.every(isObject),
+    isValid: (value) => isListOf(value, min, max, isObject),
     classOf: type,
   });
 }

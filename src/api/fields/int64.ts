@@ -5,7 +5,7 @@ import type { ApiError, DefinedError } from '../errors/api-error';
 export const MIN_INT64 = -(2n ** 63n);
 export const MAX_INT64 = 2n ** 63n - 1n;
 
-export const PLAIN_DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;
+const PLAIN_DECIMAL = /^(?:0|-?[1-9][0-9]{0,18})$/;
 
 /** The schema of an int64. Its bounds are bigints, because a number cannot hold the highest one. */
 export function int64Schema(minimum: number | bigint = MIN_INT64, maximum: number | bigint = MAX_INT64) {
@@ -14,15 +14,11 @@ export function int64Schema(minimum: number | bigint = MIN_INT64, maximum: numbe
   return { type: 'integer', format: 'int64', ...bounds } as const;
 }
 
-export function isInt64(value: unknown): value is bigint {
-  return typeof value === 'bigint' && value >= MIN_INT64 && value <= MAX_INT64;
-}
-
 /** Parses an int64 in plain decimal: `0|-?[1-9][0-9]*`. @returns undefined for any other text */
 export function parseInt64(text: string): bigint | undefined {
   if (!PLAIN_DECIMAL.test(text)) return undefined;
   const value = BigInt(text);
-  return isInt64(value) ? value : undefined;
+  return BigInt.asIntN(64, value) === value ? value : undefined;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { ApiSchema, PartialType, PickType } from '@nestjs/swagger';
-import { Instant, Integer, Text, Timestamp } from '../../api/fields/fields';
+import { Integer, Text, Timestamp } from '../../api/fields/fields';
 import {
   AtLeastOne,
   BodyExample,
@@ -139,7 +139,7 @@ export class NewKey extends PartialType(PickType(AccountKey, ['label', 'scopes',
   )
   declare readonly label?: string;
 
-  @Instant({ ...EXPIRY, optional: true })
+  @Timestamp({ ...EXPIRY, optional: true }, 'given')
   declare readonly expiresAt?: string | null;
 }
 

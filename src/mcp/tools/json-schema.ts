@@ -1,12 +1,12 @@
 import { isObject } from '../../api/fields/json';
-import { parseInt64, PLAIN_DECIMAL } from '../../api/fields/int64';
+import { parseInt64 } from '../../api/fields/int64';
 
 /** A schema of OpenAPI 3.0 or of JSON Schema 2020-12. */
 export type Schema = Readonly<Record<string, unknown>>;
 export type Schemas = Readonly<Record<string, Schema>>;
 
 /** The two forms of an int64: agents whose JSON library rounds beyond 2^53 send the decimal text. */
-const INT64_FORMS = [{ type: 'integer' }, { type: 'string', pattern: PLAIN_DECIMAL.source }];
+const INT64_FORMS = [{ type: 'integer' }, { type: 'string', pattern: '^(?:0|-?[1-9][0-9]{0,18})$' }];
 
 const INT64_NOTE = 'An int64: a JSON integer, or its decimal digits as a string. Beyond 2^53 use the string.';
 

@@ -14,7 +14,6 @@ import {
   Text,
   Timestamp,
 } from '../../../src';
-import { Instant } from '../../../src/api/fields/fields';
 
 const SIZE = { name: 'Size', description: 'A size.', values: ['s', 'm'] };
 
@@ -82,7 +81,7 @@ class BasketsQuery {
   @Int64({ min: -5, optional: true, description: 'Price in cents.', example: 1 })
   readonly price?: bigint;
 
-  @Instant({ optional: true, description: 'Opening.', example: '2026-11-21T12:00:00Z' })
+  @Timestamp({ optional: true, description: 'Opening.', example: '2026-11-21T12:00:00Z' }, 'given')
   readonly opensAt?: string;
 }
 
