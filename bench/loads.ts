@@ -1,4 +1,4 @@
-import { encodeCursor } from '../src/api/lists/page';
+import { Page, PageQuery, pageRequestOf } from '../src/api/lists/page';
 
 /** One request of a load. */
 export interface BenchRequest {
@@ -20,12 +20,11 @@ export interface ListPlace {
 export type ListAddress = (place: ListPlace) => string;
 
 export const serviceList: ListAddress = ({ limit, status, after }) => {
-  // As the service names the list in a cursor.
-  const list = `/pets?${search({ status })}`;
+  const list = pageRequestOf('/pets', Object.assign(new PageQuery(), { status }));
   return address({
     limit,
     status,
-    cursor: after === undefined ? undefined : encodeCursor(list, BigInt(after)),
+    cursor: after === undefined ? undefined : new Page(list, [], BigInt(after)).nextCursor,
   });
 };
 

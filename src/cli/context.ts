@@ -5,7 +5,7 @@ import { type Config, readConfig } from '../config/config';
 import { START_WAIT_MS } from '../database/data-source';
 import { migrate, migrationStates, type SchemaConfig } from '../database/migrate';
 import { openDatabase } from '../app/open-database';
-import { encodeCursor, MAX_ITEMS, type Page, SortedPageQuery } from '../api/lists/page';
+import { MAX_ITEMS, type Page, SortedPageQuery } from '../api/lists/page';
 import { CoreModule } from '../app/core.module';
 import type { Store } from '../app/store';
 import { UserError } from '../config/user-error';
@@ -71,8 +71,8 @@ export class CommandContext {
       const query = Object.assign(new SortedPageQuery(), { limit: MAX_ITEMS });
       let page = await list(service, query);
       const items = [...page.items];
-      while (page.next !== undefined) {
-        Object.assign(query, { cursor: encodeCursor(page.request.list, page.next) });
+      while (page.nextCursor !== undefined) {
+        Object.assign(query, { cursor: page.nextCursor });
         page = await list(service, query);
         items.push(...page.items);
       }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { entityTagOf, isNotModified, serializeJson } from '../api/entity-tags/entity-tag';
 import { JSON_TYPE } from '../api/errors/api-error';
-import { linksOf, Page } from '../api/lists/page';
+import { Page } from '../api/lists/page';
 import type { PathParams } from '../api/routes/route-facts';
 import type { ThrottleGuard } from '../rate-limit';
 import type { Connections } from './connections';
@@ -56,7 +56,7 @@ function sendPage(reply: FastifyReply, page: Page<unknown>, baseUrl: string): vo
   const { config: route } = request.routeOptions;
   if (page.response?.route !== route) {
     const body = page.printed ?? serializeJson(reply, page.items);
-    const link = linksOf(page, resourceUrl(request, baseUrl));
+    const link = page.linksAt(resourceUrl(request, baseUrl));
     const headers = {
       'Content-Type': JSON_TYPE,
       ...(link !== undefined && { Link: link }),

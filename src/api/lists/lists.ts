@@ -1,4 +1,4 @@
-import { cutPage, type Direction, MAX_ITEMS, type Page, type PageQuery, pageRequestOf } from './page';
+import { cutPage, MAX_ITEMS, type Page, type PageQuery, type PageRequest, pageRequestOf } from './page';
 import type { CoalescedRead } from '../../database/coalesced-read';
 import type { Sql, Statement } from '../../database/sql';
 
@@ -135,7 +135,7 @@ export class Pages<Row extends { readonly id: bigint }> {
   }
 
   /** Builds a statement. Its parameters are the first id, the number of rows, and the values of each condition. */
-  private statementOf(counts: readonly number[], direction: Direction): Statement {
+  private statementOf(counts: readonly number[], direction: PageRequest['direction']): Statement {
     const { table, columns, read } = this.table;
     const { from, order } = ORDERS[direction];
     let last = 2;
@@ -183,7 +183,11 @@ function conditionsOf(kind: Condition['kind'], byMember: Readonly<Record<string,
 type GivenCondition = Condition & { readonly values: readonly string[] };
 
 /** Builds the rows of a page: a range of the index on the columns and `id` for each combination of values. */
-function rangesOf(table: string, given: readonly GivenCondition[], direction: Direction): string {
+function rangesOf(
+  table: string,
+  given: readonly GivenCondition[],
+  direction: PageRequest['direction'],
+): string {
   const { from, to, order, nulls } = ORDERS[direction];
   const columns = [...given.map(({ sql }) => sql), 'id'];
   const orderBy = columns

@@ -56,8 +56,6 @@ const OF_PAGES: ReadonlySet<string> = new Set<keyof SortedPageQuery>(['limit', '
 /** A cursor contains the name of its list, or the hash of a longer one. */
 const MAX_NAME_LENGTH = 100;
 
-export type Direction = 'ascending' | 'descending';
-
 /** A valid request for one page of a list. */
 export interface PageRequest {
   /** The name of the list and its filters as in a URL. A cursor is valid for the same ones only. */
@@ -67,7 +65,7 @@ export interface PageRequest {
   readonly limit: number;
   /** Rows to read: one more than the page has items, which shows whether a next page exists. */
   readonly count: number;
-  readonly direction: Direction;
+  readonly direction: 'ascending' | 'descending';
   /** The first id that the page may contain, in the direction of the list. */
   readonly first: bigint;
   /** The id after which the page begins, as the cursor has it. */
@@ -95,6 +93,27 @@ export class Page<T> {
     readonly next: bigint | undefined,
     readonly printed?: string,
   ) {}
+
+  /** @internal */
+  get nextCursor(): string | undefined {
+    return this.next === undefined ? undefined : encodeCursor(this.request.list, this.next);
+  }
+
+  /**
+   * Returns the value of `Link` (RFC 8288): `first` on every page but the first, `next` on every page but the last.
+   *
+   * @param url of the list, without a query
+   * @internal
+   */
+  linksAt(url: string): string | undefined {
+    const { request, nextCursor } = this;
+    const filters = request.list.slice(request.list.indexOf('?') + 1);
+    const first = `${url}?limit=${request.limit}${filters && `&${filters}`}`;
+    const links = request.after === undefined ? [] : [`<${first}>; rel="first"`];
+    // A cursor needs no percent-encoding.
+    if (nextCursor !== undefined) links.push(`<${first}&cursor=${nextCursor}>; rel="next"`);
+    return links.length > 0 ? links.join(', ') : undefined;
+  }
 
   /** Returns the page with other items in the places of its own. */
   with<Other>(items: readonly Other[]): Page<Other> {
@@ -128,7 +147,7 @@ export function cutPage<T extends { readonly id: bigint }>(request: PageRequest,
 }
 
 /** Encodes an opaque cursor: the name of the list, and the id after which the page begins. */
-export function encodeCursor(list: string, after: bigint | string): string {
+function encodeCursor(list: string, after: bigint | string): string {
   const name = list.length > MAX_NAME_LENGTH ? hash('sha256', list, 'base64url') : list;
   return Buffer.from(`${after}@${name}`).toString('base64url');
 }
@@ -142,7 +161,7 @@ function decodeCursor(list: string, cursor: string): string {
 }
 
 /** Writes the filters of a query, and an order that is not the default, as in a URL. */
-function filtersOf(query: PageQuery, direction: Direction): string {
+function filtersOf(query: PageQuery, direction: PageRequest['direction']): string {
   let text = '';
   // Every list runs it: an array of pairs takes ten times as long.
   for (const [name, given] of Object.entries(query)) {
@@ -151,17 +170,4 @@ function filtersOf(query: PageQuery, direction: Direction): string {
     for (const value of values) text += `${text && '&'}${name}=${encodeURIComponent(String(value))}`;
   }
   return direction === 'ascending' ? text : `${text}${text && '&'}sort=-id`;
-}
-
-/** Returns the value of `Link` (RFC 8288): `first` on every page but the first, `next` on every page but the last. */
-export function linksOf({ request, next }: Page<unknown>, url: string): string | undefined {
-  const { list, limit, after } = request;
-  const hasCursor = after !== undefined;
-  if (!hasCursor && next === undefined) return undefined;
-  const filters = list.slice(list.indexOf('?') + 1);
-  const first = `${url}?limit=${limit}${filters && `&${filters}`}`;
-  const links = hasCursor ? [`<${first}>; rel="first"`] : [];
-  // A cursor needs no percent-encoding.
-  if (next !== undefined) links.push(`<${first}&cursor=${encodeCursor(list, next)}>; rel="next"`);
-  return links.join(', ');
 }
