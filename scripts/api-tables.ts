@@ -1,7 +1,7 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
 import { createStore } from '../src/app/store';
 import { findOperation } from '../src/api/operation/operation.decorator';
-import { ANY_KEY, type RequiredScope } from '../src/api/routes/route-facts';
+import { ANY_KEY } from '../src/api/routes/route-facts';
 import { OpenApiDocument } from '../src/api/openapi/document';
 
 type Row = readonly string[];
@@ -25,7 +25,7 @@ Operations of extensions may have generic codes, such as \`bad_request\` or \`co
 /** Returns `docs/guide.md` with the table of scopes between the comments `<!-- scopes: … -->` and `<!-- /scopes -->`. */
 export function withScopes(page: string, document: OpenAPIObject): string {
   const ids = new OpenApiDocument(document).operations.map(({ operationId = '' }) => operationId);
-  const idsOf = (scope: RequiredScope) =>
+  const idsOf = (scope: string) =>
     ids.filter((id) => [findOperation(id)?.scope].flat().some((each) => each === scope)).join(', ');
   const rows = createStore().scopes.map((scope) => [`\`${scope}\``, idsOf(scope)]);
   const table = tableOf([['scope', 'operations'], ...rows, ['every key', idsOf(ANY_KEY)]]);

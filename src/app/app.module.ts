@@ -1,4 +1,4 @@
-import { type DynamicModule, Module, type VersioningOptions, VersioningType } from '@nestjs/common';
+import { type DynamicModule, Global, Module, type VersioningOptions, VersioningType } from '@nestjs/common';
 import { APP_FILTER, APP_GUARD, APP_PIPE } from '@nestjs/core';
 import { AccessGuard, AccountsModule, AuthModule, BearerGuard } from '../auth';
 import type { Clock } from '../time/clock';
@@ -7,7 +7,7 @@ import { RunningInstances } from '../database/running-instances';
 import { ErrorFilter } from '../http/error.filter';
 import { Connections } from '../http/connections';
 import { RouteMethods, UnroutedController } from '../http/route-methods';
-import { IdempotencyModule } from '../api/idempotency/idempotent.decorator';
+import { IdempotencyRepository } from '../api/idempotency/idempotency.repository';
 import { RateLimitModule, ThrottleGuard } from '../rate-limit';
 import { CoreModule } from './core.module';
 import { ApiValidationPipe } from '../api/fields/validation.pipe';
@@ -15,6 +15,11 @@ import type { Store } from './store';
 
 /** The addresses of a controller begin with /v1 unless it names another version. */
 export const VERSIONING: VersioningOptions = { type: VersioningType.URI, defaultVersion: '1' };
+
+/** For `@Idempotent()` in every module. */
+@Global()
+@Module({ providers: [IdempotencyRepository], exports: [IdempotencyRepository] })
+class IdempotencyModule {}
 
 /**
  * Lists the modules that every request needs, and the guards, the pipe and the filter of every request. The guards of

@@ -12,7 +12,7 @@ import { requireTriggers } from './database-checks.repository';
 import type { DatabaseConfig } from '../database/data-source';
 import { Sql } from '../database/sql';
 import { commonErrors } from '../api/errors/common.errors';
-import { requireDeclaration } from '../api/routes/route-facts';
+import { StoreScopes } from '../api/extension/extension';
 import type { Logger } from '../http/logger';
 import { type Clock, SystemClock } from '../time/clock';
 import { EventTypeRegistry } from '../events';
@@ -93,7 +93,7 @@ async function assemble(
     metrics.serve(fastify, app.get(Registry), config, workers);
   }
   rejectInvalidHttp(fastify, connections, limits, methods, metrics);
-  fastify.addHook('onRoute', (route) => requireDeclaration(route, store.scopes));
+  fastify.addHook('onRoute', (route) => app.get(StoreScopes).check(route));
   const sql = app.get(Sql, { strict: false });
   app.get(EventTypeRegistry, { strict: false }).declare(store.events);
   await requireTriggers(sql);

@@ -2,13 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Config } from '../config/config';
 import { CORE_MIGRATIONS } from '../database/migrations/core.migrations';
-import {
-  type DefinedScope,
-  type ExtensionModule,
-  extensionOf,
-  type MigrationClass,
-  type Modules,
-} from '../api/extension/extension';
+import { type Extension, type ExtensionModule, extensionOf } from '../api/extension/extension';
 import { AdministrationModule, OwnKeyModule } from '../auth';
 import { eventScopes, EventsModule } from '../events';
 import { mcpExtension } from '../mcp';
@@ -31,7 +25,7 @@ export const OWN_EXTENSIONS = [
 ].map(extensionOf);
 
 /** The scopes of a new key, unless its creator names others. */
-export const DEFAULT_SCOPES: readonly DefinedScope[] = [
+export const DEFAULT_SCOPES: Required<Extension>['scopes'] = [
   petScopes.read,
   petScopes.write,
   orderScopes.read,
@@ -53,7 +47,7 @@ export function createStore(given: readonly ExtensionModule[] = []) {
   const extensions = [...OWN_EXTENSIONS, ...added];
   return {
     /** The modules that the settings choose. */
-    modules: (config: Config): Modules =>
+    modules: (config: Config) =>
       extensions.flatMap(({ modules = [] }) =>
         typeof modules === 'function' ? modules({ ...config }) : modules,
       ),
@@ -71,7 +65,7 @@ export function createStore(given: readonly ExtensionModule[] = []) {
   };
 }
 
-function named(classes: readonly MigrationClass[], extension?: string) {
+function named(classes: Required<Extension>['migrations'], extension?: string) {
   return classes.map((create) => {
     const { name } = create;
     return { name, timestamp: Number(name.slice(-13)), extension, create };

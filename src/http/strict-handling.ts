@@ -4,7 +4,7 @@ import { findOperation } from '../api/operation/operation.decorator';
 import { ApiError } from '../api/errors/api-error';
 import { validationFailed } from '../api/errors/common.errors';
 import { isObject, valueAt } from '../api/fields/json';
-import { ApiValidationPipe, validatedFields } from '../api/fields/validation.pipe';
+import { ApiValidationPipe } from '../api/fields/validation.pipe';
 
 /** Longer names are cut. */
 const MAX_NAME_LENGTH = 100;
@@ -41,7 +41,7 @@ export class StrictHandling {
     if (mistakes.length === 0) return;
     // The message also has the mistakes that the validation of the query and the body finds.
     for (const metatype of findOperation(String(valueAt(operation, 'operationId')))?.types ?? []) {
-      const fields = validatedFields(metatype);
+      const fields = this.pipe.fieldsOf(metatype);
       const isQuery = fields.length > 0 && fields.every((name) => known.includes(name));
       if (!isQuery && !String(valueAt(schema, '$ref')).endsWith(`/${metatype.name}`)) continue;
       const [value, type] = isQuery ? ([query, 'query'] as const) : ([body, 'body'] as const);

@@ -1,6 +1,6 @@
 import { createStore } from '../../src/app/store';
 import type { DefinedError } from '../../src/api/errors/api-error';
-import type { DefinedScope } from '../../src/api/extension/extension';
+import type { Extension } from '../../src/api/extension/extension';
 import { OpenApiDocument } from '../../src/api/openapi/document';
 import { ApiDocument } from '../../src/testing/api-document';
 import { filesOf, read } from '../docs/documents';
@@ -210,7 +210,7 @@ describe('the operations of the document', () => {
     ids['keyId'] = await create(`accounts/${ids['account']}/keys`, {});
   });
   const keys = new Map<string, Promise<string>>();
-  const keyOf = (scopes: readonly DefinedScope[]) => {
+  const keyOf = (scopes: Required<Extension>['scopes']) => {
     const known = keys.get(scopes.join()) ?? app.unlimitedKey(scopes);
     keys.set(scopes.join(), known);
     return known;

@@ -1,6 +1,6 @@
 import { DEFAULT_SCOPES } from '../../src/app/store';
 import type { GivenConfig } from '../../src/app/build';
-import type { DefinedScope } from '../../src/api/extension/extension';
+import type { Extension } from '../../src/api/extension/extension';
 import { petScopes } from '../../src/pets/pets.scopes';
 import { orderScopes } from '../../src/store-orders/store-orders.scopes';
 import { startApp, type TestApp } from '../support/app';
@@ -82,7 +82,7 @@ describe('POST /v1/store/orders (placeOrder)', () => {
   it('some order of the requests of concurrent buyers and staff explains their responses', async () => {
     const choice = { plan: 'enterprise', perMinute: 1e9, perDay: 1e9 } as const;
     const ofStaff = [petScopes.read, petScopes.manage, orderScopes.manage];
-    const keyWith = (scopes: readonly DefinedScope[]) => app.createKey({ scopes, choice });
+    const keyWith = (scopes: Required<Extension>['scopes']) => app.createKey({ scopes, choice });
     const buyers = [await keyWith(DEFAULT_SCOPES), await keyWith(DEFAULT_SCOPES)];
     const staff = [await keyWith(ofStaff), await keyWith(ofStaff)];
     await walkWithAnimals({ url: app.url, buyers, staff }, { numRuns: 1, maxSteps: 20, seed: SEED });

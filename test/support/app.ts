@@ -2,7 +2,7 @@ import type { Type } from '@nestjs/common';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { createApp } from '../../src/app/create-app';
 import { createStore } from '../../src/app/store';
-import type { DefinedScope, Extension } from '../../src/api/extension/extension';
+import type { Extension } from '../../src/api/extension/extension';
 import { ApiKeysService, type KeyRequest } from '../../src/auth';
 import { type Config, readConfig } from '../../src/config/config';
 import { migrate } from '../../src/database/migrate';
@@ -25,7 +25,7 @@ export interface TestApp {
   readonly key: string;
   createKey(request?: Partial<KeyRequest>): Promise<{ id: string; key: string }>;
   /** Creates a key of an account with limits that no spec reaches. @param scopes default: all */
-  unlimitedKey(scopes?: readonly DefinedScope[]): Promise<string>;
+  unlimitedKey(scopes?: Extension['scopes']): Promise<string>;
   /** Sends a request with `key`, unless the options bring another one or undefined. */
   send(method: string, path: string, options?: RequestOptions): Promise<HttpResponse>;
   get(path: string, options?: RequestOptions): Promise<HttpResponse>;

@@ -70,7 +70,8 @@ export function IfMatch(type: Type<object>): ParameterDecorator {
   });
   return (target, key = '', index) => {
     inject()(target, key, index);
-    addParameterFacts(target, key, ApiHeader(REQUEST_HEADERS.ifMatch), commonErrors.precondition_failed);
+    const decorators = [ApiHeader(REQUEST_HEADERS.ifMatch)];
+    addParameterFacts(target, key, { decorators, rejects: [commonErrors.precondition_failed] });
   };
 }
 

@@ -1,15 +1,17 @@
 import { type DynamicModule, Module, type ModuleMetadata, SetMetadata, type Type } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import { ApiTags } from '@nestjs/swagger';
+import type { RouteOptions } from 'fastify';
 import type { MigrationInterface } from 'typeorm';
 import type { Config, Settings } from '../../config/config';
-import type { DefinedError } from '../errors/api-error';
 import { UserError } from '../../config/user-error';
+import type { DefinedError } from '../errors/api-error';
+import { ANY_KEY, SCOPES } from '../routes/route-facts';
 
 /** The scope of administration. No key has it unless its creator names it. */
 export const ADMIN_SCOPE = 'admin';
 
-export type DefinedScope = `${string}:${string}` | typeof ADMIN_SCOPE;
+type DefinedScope = `${string}:${string}` | typeof ADMIN_SCOPE;
 
 /**
  * Defines the scopes of an extension: `defineScopes('pets', 'read', 'write')` is `{ read: 'pets:read', write: 'pets:write' }`.
@@ -31,13 +33,32 @@ export class StoreScopes {
     /** A new key gets them, unless its creator names others. */
     readonly ofNewKey: readonly string[],
   ) {}
+
+  /**
+   * Requires that a route is public, or declares scopes of this store and is behind the guards. '*' is the route of
+   * @fastify/cors.
+   *
+   * @throws UserError
+   */
+  check({ method, url, config = {} }: RouteOptions): void {
+    const { [SCOPES]: scopes = [] } = config;
+    if (config.public || url === '*') return;
+    const route = `${String(method)} ${url}`;
+    // JavaScript may leave the scope out.
+    if (!scopes[0])
+      throw new UserError(
+        `${route} declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler, which must be a method of a controller.`,
+      );
+    const unknown = scopes.find((scope) => scope !== ANY_KEY && !this.all.includes(scope));
+    if (unknown !== undefined)
+      throw new UserError(
+        `${route} requires the scope ${unknown}, which no extension declares: use one of ${this.all.join(', ')}.`,
+      );
+  }
 }
 
-/** A migration of TypeORM with a `down`. Its class name ends with its timestamp in milliseconds. */
-export type MigrationClass = new () => MigrationInterface;
-
 /** A type of events. The feed and webhooks have them for their account, if the key has the scope. */
-export interface EventFacts {
+interface EventFacts {
   /** The DTO class of `data`. */
   readonly data: Type<object>;
   /** The scope that a key needs to read them. A list: any one of these. */
@@ -50,7 +71,7 @@ export interface EventFacts {
 
 export type EventTypes = Readonly<Record<string, EventFacts>>;
 
-export type Modules = readonly (Type | DynamicModule)[];
+type Modules = readonly (Type | DynamicModule)[];
 
 /** A part of the store: its modules, and the facts about them that the rest of the service needs. */
 export interface Extension {
@@ -58,7 +79,8 @@ export interface Extension {
   readonly name: string;
   /** Or a function of the values of all settings, for modules that a setting switches off. */
   readonly modules?: Modules | ((config: Config & Readonly<Record<string, unknown>>) => Modules);
-  readonly migrations?: readonly MigrationClass[];
+  /** Migrations of TypeORM with a `down`. The name of each class ends with its timestamp in milliseconds. */
+  readonly migrations?: readonly (new () => MigrationInterface)[];
   /** From `defineScopes(name, …)`. */
   readonly scopes?: readonly DefinedScope[];
   /** Groups of operations in the OpenAPI document, with their descriptions. */

@@ -125,14 +125,6 @@ export const AtLeastOne = (): ClassDecorator => addClassFacts({ needsMember: tru
  */
 export const QuickDto = (): ClassDecorator => addClassFacts({ isQuick: true });
 
-/** Lists the field of each validator. `@IsOptional()` and `@ValidateIf()` only switch the others on and off. */
-export function validatedFields(type: Parameters<ClassDecorator>[0]): string[] {
-  return getMetadataStorage()
-    .getTargetValidationMetadatas(type, '', false, false)
-    .filter((each) => each.type !== ValidationTypes.CONDITIONAL_VALIDATION)
-    .map(({ propertyName }) => propertyName);
-}
-
 const OPTIONS = {
   transform: true,
   whitelist: true,
@@ -168,8 +160,16 @@ export class ApiValidationPipe extends ValidationPipe {
       : await this.readByLibraries(value, input, type);
     if (mistakes.length > 0) throw validationFailed(mistakes);
     if (!needsMember || Object.values(dto).some((each) => each !== undefined)) return dto;
-    const fields = [...new Set(validatedFields(type))];
+    const fields = [...new Set(this.fieldsOf(type))];
     throw validationFailed([`The ${input.type} must have at least one of ${fields.join(', ')}`]);
+  }
+
+  /** Lists the field of each validator. `@IsOptional()` and `@ValidateIf()` only switch the others on and off. */
+  fieldsOf(type: Type): string[] {
+    return getMetadataStorage()
+      .getTargetValidationMetadatas(type, '', false, false)
+      .filter((each) => each.type !== ValidationTypes.CONDITIONAL_VALIDATION)
+      .map(({ propertyName }) => propertyName);
   }
 
   /** Creates a DTO by class-transformer and class-validator. */

@@ -8,7 +8,7 @@ import { MINUTE_MS } from '../../time/time';
 const PURGED_AT_ONCE = 1_000;
 
 /** The response to the first request with a key. */
-export interface StoredResponse {
+interface StoredResponse {
   readonly status: number;
   readonly location: string | null;
   /** As it was sent, byte for byte. */

@@ -3,9 +3,7 @@ import {
   type ArgumentMetadata,
   createParamDecorator,
   type ExecutionContext,
-  Global,
   Injectable,
-  Module,
   type PipeTransform,
 } from '@nestjs/common';
 import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
@@ -17,7 +15,7 @@ import { serializeJson } from '../entity-tags/entity-tag';
 import { type ApiError, JSON_TYPE } from '../errors/api-error';
 import { commonErrors, validationFailed } from '../errors/common.errors';
 import { addParameterFacts } from '../routes/route-facts';
-import { IdempotencyRepository, type StoredResponse } from './idempotency.repository';
+import { IdempotencyRepository } from './idempotency.repository';
 
 /** The bare form, or a structured field string (RFC 8941, 3.3.3), in which a backslash precedes quotes and backslashes. */
 const PATTERN = String.raw`^([!#-~][!-~]{0,254}|"([!#-\[\]-~]|\\["\\]){1,255}")$`;
@@ -80,7 +78,7 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
       if (first && secretOf !== undefined) throw secretAlreadyShown(first.location ?? '');
       if (first) return { ...first, isReplay: true };
       const value = await work(transaction);
-      const response: StoredResponse = {
+      const response = {
         status: reply.statusCode,
         location: reply.locationOf(value) ?? null,
         body: serializeJson(reply, value),
@@ -139,11 +137,6 @@ export function Idempotent({ secretOf }: { readonly secretOf?: string } = {}): P
     const { idempotency_key_in_use, idempotency_key_reused, secret_already_shown } = commonErrors;
     const ofSecrets = secretOf === undefined ? [] : [secret_already_shown];
     const rejects = [idempotency_key_in_use, ...ofSecrets, idempotency_key_reused];
-    addParameterFacts(target, key, ApiHeader(IDEMPOTENCY_KEY_HEADER), ...rejects);
+    addParameterFacts(target, key, { decorators: [ApiHeader(IDEMPOTENCY_KEY_HEADER)], rejects });
   };
 }
-
-/** For `@Idempotent()` in every module. */
-@Global()
-@Module({ providers: [IdempotencyRepository], exports: [IdempotencyRepository] })
-export class IdempotencyModule {}

@@ -12,14 +12,7 @@ import type { DefinedError } from '../errors/api-error';
 import { commonErrors } from '../errors/common.errors';
 import { MAX_ITEMS } from '../lists/page';
 import { classFactsOf, membersOutsideEntityTag } from '../fields/validation.pipe';
-import {
-  ANY_KEY,
-  parameterFactsOf,
-  type PathParams,
-  type RequiredScope,
-  RequireScope,
-  routeFacts,
-} from '../routes/route-facts';
+import { addParameterFacts, ANY_KEY, type PathParams, RequireScope, routeFacts } from '../routes/route-facts';
 import { headersOf, LOCATION_OF_TEXT } from './header-catalogue';
 
 /** An operation of the API, as `@Operation` declares it for its route and for the OpenAPI document. */
@@ -30,7 +23,7 @@ interface OperationFacts {
   /** Markdown. The scope is added to it. */
   readonly description: string;
   /** The scope that the key needs, several of which it needs one, or `'any key'`. */
-  readonly scope: RequiredScope;
+  readonly scope: string | readonly string[];
   /** The successful response: its status, its DTO class (`[Class]` for a list, undefined for 204), its description. */
   readonly returns:
     | readonly [status: 200 | 201, body: Type | readonly [Type], description: string]
@@ -88,7 +81,7 @@ export function findOperation(id: string | undefined): RegisteredOperation | und
 export function Operation(facts: OperationFacts): MethodDecorator {
   const { id, summary, description, scope, returns, deprecation, location, uncounted } = facts;
   return (target, name, descriptor) => {
-    const { rejects, decorators } = parameterFactsOf(target, name);
+    const { rejects, decorators } = addParameterFacts(target, name);
     // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
     const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
     const optionalBody = types.find((type) => classFactsOf(type).isOptional);
@@ -125,7 +118,7 @@ export function Operation(facts: OperationFacts): MethodDecorator {
 }
 
 /** Returns the sentence that ends the description of an operation. */
-function scopeSentence(scope: RequiredScope): string {
+function scopeSentence(scope: OperationFacts['scope']): string {
   if (scope === ANY_KEY) return 'Every valid key may use it, without a scope.';
   const scopes = [scope].flat().map((each) => `\`${each}\``);
   return `The key needs the scope ${scopes.join(' or ')}.`;

@@ -7,8 +7,7 @@ import {
   type ApiParamOptions,
   type SchemaObject,
 } from '@nestjs/swagger';
-import type { FastifyContextConfig, RouteOptions } from 'fastify';
-import { UserError } from '../../config/user-error';
+import type { FastifyContextConfig } from 'fastify';
 import type { DefinedError } from '../errors/api-error';
 
 /** The parameters of a path as they were sent. */
@@ -61,11 +60,12 @@ export function Public(): MethodDecorator {
 /** The `scope` of an operation that every valid key may use. No scope has a space. */
 export const ANY_KEY = 'any key';
 
-/** A scope that the key needs, several of which it needs one, or `ANY_KEY`. */
-export type RequiredScope = string | readonly string[];
-
-/** Declares the scopes of a route once: for `AccessGuard` and for the document. `@Operation` includes it. */
-export function RequireScope(scope: RequiredScope): MethodDecorator {
+/**
+ * Declares the scopes of a route once: for `AccessGuard` and for the document. `@Operation` includes it.
+ *
+ * @param scope several of which the key needs one, or `ANY_KEY`
+ */
+export function RequireScope(scope: string | readonly string[]): MethodDecorator {
   return applyDecorators(
     routeFacts({ [SCOPES]: [scope].flat() }),
     ApiBearerAuth(),
@@ -74,52 +74,30 @@ export function RequireScope(scope: RequiredScope): MethodDecorator {
   );
 }
 
-/**
- * Requires that a route is public, or declares its scopes and is behind the guards. '*' is the route of @fastify/cors.
- *
- * @param declared the scopes of the extensions
- * @throws UserError
- */
-export function requireDeclaration(
-  { method, url, config = {} }: RouteOptions,
-  declared: readonly string[],
-): void {
-  const { [SCOPES]: scopes = [] } = config;
-  if (config.public || url === '*') return;
-  // JavaScript may leave the scope out.
-  if (!scopes[0]) {
-    throw new UserError(
-      `${String(method)} ${url} declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler, which must be a method of a controller.`,
-    );
-  }
-  const unknown = scopes.find((scope) => scope !== ANY_KEY && !declared.includes(scope));
-  if (unknown !== undefined) {
-    throw new UserError(
-      `${String(method)} ${url} requires the scope ${unknown}, which no extension declares: use one of ${declared.join(', ')}.`,
-    );
-  }
-}
-
 const PARAMETERS = Symbol('parameters');
 
-/** Adds facts to a handler. Parameter decorators run last to first, before method decorators. */
+interface ParameterFacts {
+  readonly decorators?: readonly MethodDecorator[];
+  readonly rejects?: readonly DefinedError[];
+}
+
+/**
+ * Adds facts of a parameter to its handler. Parameter decorators run last to first, before method decorators.
+ *
+ * @returns the facts of all parameters, for `@Operation`
+ */
 export function addParameterFacts(
   target: object,
   key: string | symbol,
-  decorator: MethodDecorator,
-  ...errors: readonly DefinedError[]
-): void {
-  const { rejects, decorators } = parameterFactsOf(target, key);
-  const facts = { rejects: [...errors, ...rejects], decorators: [decorator, ...decorators] };
+  { decorators = [], rejects = [] }: ParameterFacts = {},
+): Required<ParameterFacts> {
+  const known: ParameterFacts = Reflect.getOwnMetadata(PARAMETERS, target, key) ?? {};
+  const facts = {
+    decorators: [...decorators, ...(known.decorators ?? [])],
+    rejects: [...rejects, ...(known.rejects ?? [])],
+  };
   Reflect.defineMetadata(PARAMETERS, facts, target, key);
-}
-
-/** Returns the facts that the parameters of a handler add to its `@Operation`. */
-export function parameterFactsOf(
-  target: object,
-  key: string | symbol,
-): { readonly rejects: readonly DefinedError[]; readonly decorators: readonly MethodDecorator[] } {
-  return Reflect.getOwnMetadata(PARAMETERS, target, key) ?? { rejects: [], decorators: [] };
+  return facts;
 }
 
 /**
@@ -137,6 +115,6 @@ export function PathParam(
     Param(options.name, { transform })(target, key, index);
     // Nest drops an example next to a schema.
     const documented = ApiParam({ ...options, schema: { ...schema, example: options.example } });
-    addParameterFacts(target, key, documented, notFound);
+    addParameterFacts(target, key, { decorators: [documented], rejects: [notFound] });
   };
 }

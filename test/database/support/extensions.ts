@@ -1,8 +1,10 @@
 import type { QueryRunner } from 'typeorm';
 import { createStore } from '../../../src/app/store';
 import type { SchemaConfig } from '../../../src/database/migrate';
-import type { Extension, MigrationClass } from '../../../src/api/extension/extension';
+import type { Extension } from '../../../src/api/extension/extension';
 import { schemaConfig } from '../../support/schema-config';
+
+type MigrationClass = Required<Extension>['migrations'][number];
 
 /** Returns a migration class of this name that runs SQL. */
 export function migrationOf(name: string, up: string, down: string): MigrationClass {
