@@ -2,13 +2,6 @@ import { HttpException } from '@nestjs/common';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** The members of the Error body. */
-interface ErrorBody {
-  readonly code: string;
-  readonly message: string;
-  readonly status: number;
-}
-
 /** The parts of an error that may depend on the request. */
 interface ErrorOptions {
   /** Says what the client can fix. Default: the message of the code. */
@@ -28,7 +21,7 @@ export class ApiError extends HttpException {
   readonly mistakes: readonly string[];
 
   constructor(
-    { code, message: fixed, status }: ErrorBody,
+    { code, status, message: fixed }: Pick<DefinedError, 'code' | 'status'> & { readonly message: string },
     { message = fixed, headers = {}, mistakes = [] }: ErrorOptions = {},
   ) {
     const text = message.slice(0, ApiError.MAX_MESSAGE_LENGTH).toWellFormed();

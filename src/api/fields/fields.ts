@@ -29,9 +29,8 @@ export function Text({ max, min = 1, isWord, ...facts }: TextFacts): PropertyDec
   const pattern = min > 0 ? VISIBLE : POSSIBLY_EMPTY;
   // A length counts code points.
   const rules = [new RegExp(`^.{${min},${max}}$`, 'su'), new RegExp(pattern, 'u'), isWord ? WORD : /^/];
-  const least = isWord ? 'a letter or digit' : 'not white space';
-  const content =
-    min > 0 ? `, at least one of them ${least}, and no control characters` : ' without control characters';
+  const least = `, at least one of them ${isWord ? 'a letter or digit' : 'not white space'}, and no control characters`;
+  const content = min > 0 ? least : ' without control characters';
   return declareField(facts, {
     schema: { type: 'string', minLength: min, maxLength: max, pattern },
     rule: `a string of ${min} to ${max} characters${content}`,

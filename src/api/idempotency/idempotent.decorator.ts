@@ -6,13 +6,13 @@ import {
   Injectable,
   type PipeTransform,
 } from '@nestjs/common';
-import { ApiHeader, type ApiHeaderOptions } from '@nestjs/swagger';
+import { ApiHeader } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { EntityManager } from 'typeorm';
 import { text } from '../operation/header-catalogue';
 import { Sql } from '../../database/sql';
 import { serializeJson } from '../entity-tags/entity-tag';
-import { type ApiError, JSON_TYPE } from '../errors/api-error';
+import { JSON_TYPE } from '../errors/api-error';
 import { commonErrors, validationFailed } from '../errors/common.errors';
 import { addParameterFacts } from '../routes/route-facts';
 import { IdempotencyRepository } from './idempotency.repository';
@@ -20,15 +20,6 @@ import { IdempotencyRepository } from './idempotency.repository';
 /** The bare form, or a structured field string (RFC 8941, 3.3.3), in which a backslash precedes quotes and backslashes. */
 const PATTERN = String.raw`^([!#-~][!-~]{0,254}|"([!#-\[\]-~]|\\["\\]){1,255}")$`;
 const FORM = new RegExp(PATTERN);
-
-/** The request header of an idempotent operation, in the OpenAPI document. Swagger UI would send an example with every request. */
-const IDEMPOTENCY_KEY_HEADER: ApiHeaderOptions = {
-  name: 'Idempotency-Key',
-  required: false,
-  description:
-    'Makes retries safe: for 24 h a request with the same key and body gets the first response again. The key is a text of 1 to 255 visible ASCII characters, bare or quoted, such as a UUID. Use a new key for each new request.',
-  schema: text(512, PATTERN, { minLength: 1 }),
-};
 
 /** Gets the transaction that it must use, or undefined if the request has no Idempotency-Key. */
 type Work<T> = (transaction?: EntityManager) => Promise<T>;
@@ -75,7 +66,10 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
       // Another repetition of a finished request may hold the lock: both only read.
       if (!first && !isLocked) throw commonErrors.idempotency_key_in_use();
       if (first && !first.bodyHash.equals(bodyHash)) throw commonErrors.idempotency_key_reused();
-      if (first && secretOf !== undefined) throw secretAlreadyShown(first.location ?? '');
+      if (first && secretOf !== undefined) {
+        const message = `The first request with this Idempotency-Key has shown the secret of ${first.location}. If you do not have it, rotate it with a new Idempotency-Key, or remove the resource and create another.`;
+        throw commonErrors.secret_already_shown({ message, headers: { Location: first.location ?? '' } });
+      }
       if (first) return { ...first, isReplay: true };
       const value = await work(transaction);
       const response = {
@@ -119,12 +113,6 @@ function idOf({ principal, method, routeOptions, params }: FastifyRequest, key: 
   return hash('sha256', [principal.accountId, method, path, key].join('\n'), 'buffer');
 }
 
-/** @param url the resource that has the secret */
-function secretAlreadyShown(url: string): ApiError {
-  const message = `The first request with this Idempotency-Key has shown the secret of ${url}. If you do not have it, rotate it with a new Idempotency-Key, or remove the resource and create another.`;
-  return commonErrors.secret_already_shown({ message, headers: { Location: url } });
-}
-
 /**
  * Injects the function that does the work of an operation that accepts an Idempotency-Key.
  *
@@ -137,6 +125,14 @@ export function Idempotent({ secretOf }: { readonly secretOf?: string } = {}): P
     const { idempotency_key_in_use, idempotency_key_reused, secret_already_shown } = commonErrors;
     const ofSecrets = secretOf === undefined ? [] : [secret_already_shown];
     const rejects = [idempotency_key_in_use, ...ofSecrets, idempotency_key_reused];
-    addParameterFacts(target, key, { decorators: [ApiHeader(IDEMPOTENCY_KEY_HEADER)], rejects });
+    // Without an example: Swagger UI would send it with every request.
+    const header = ApiHeader({
+      name: 'Idempotency-Key',
+      required: false,
+      description:
+        'Makes retries safe: for 24 h a request with the same key and body gets the first response again. The key is a text of 1 to 255 visible ASCII characters, bare or quoted, such as a UUID. Use a new key for each new request.',
+      schema: text(512, PATTERN, { minLength: 1 }),
+    });
+    addParameterFacts(target, key, { decorators: [header], rejects });
   };
 }

@@ -5,14 +5,6 @@ import { defaultCodes } from '../errors/common.errors';
 import { MAX_ITEMS } from '../lists/page';
 import { COMMON_HEADERS, COMPONENT_HEADERS, REQUEST_HEADERS, text } from '../operation/header-catalogue';
 
-const BEARER = {
-  type: 'http',
-  scheme: 'bearer',
-  bearerFormat: 'API key',
-  description:
-    'An API key of an account, without "Bearer": `ask_live_…` in production, `ask_test_…` elsewhere. It has scopes, and expires after 365 days by default.',
-} as const;
-
 const SERVERS: Readonly<Record<Config['deployment'], string>> = {
   production: 'Production',
   staging: 'Staging',
@@ -67,7 +59,15 @@ export function basisOf(config: Config, tags: Readonly<Record<string, string>>, 
     externalDocs: { description: 'Guide', url: `${siteOf(config.publicBaseUrl)}/guide` },
     tags: Object.entries(tags).map(([name, of]) => ({ name, description: of })),
     components: {
-      securitySchemes: { bearer: BEARER },
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'API key',
+          description:
+            'An API key of an account, without "Bearer": `ask_live_…` in production, `ask_test_…` elsewhere. It has scopes, and expires after 365 days by default.',
+        },
+      },
       schemas: { Error: ERROR_SCHEMA },
       parameters: { IfNoneMatch: { in: 'header', ...REQUEST_HEADERS.ifNoneMatch } },
       headers: { ...COMPONENT_HEADERS },

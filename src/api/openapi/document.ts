@@ -151,7 +151,18 @@ export class OpenApiDocument {
    */
   private completeResponses(added: Codes) {
     const codes = this.codes(added);
-    const shared: Record<string, ResponseObject> = { Default: DEFAULT, NotModified: NOT_MODIFIED };
+    const statuses = defaultCodes.map(({ status }) => status).join(', ');
+    const shared: Record<string, ResponseObject> = {
+      Default: {
+        ...errorResponse(defaultCodes),
+        description: `An error that any request can get: ${statuses}. The description of the API lists its codes.`,
+      },
+      NotModified: {
+        description: 'The response with this `ETag` is current: the client uses the one that it has.',
+        // Those of the 200 (RFC 9110, 15.4.5).
+        headers: headersOf(['ETag', 'Link', 'Cache-Control']),
+      },
+    };
     for (const { get } of Object.values(this.content.paths)) {
       if (!get || !findOperation(get.operationId)?.isRevalidated) continue;
       get.parameters = [...(get.parameters ?? []), { $ref: '#/components/parameters/IfNoneMatch' }];
@@ -214,17 +225,6 @@ function rejectedCodes({ operationId = '', requestBody }: OperationObject, all: 
     ({ code, on = [] }) => names.has(code) || typeof on === 'string' || on.includes(operationId),
   );
 }
-
-const DEFAULT: ResponseObject = {
-  ...errorResponse(defaultCodes),
-  description: `An error that any request can get: ${defaultCodes.map(({ status }) => status).join(', ')}. The description of the API lists its codes.`,
-};
-
-/** It has the headers of the 200 (RFC 9110, 15.4.5). */
-const NOT_MODIFIED: ResponseObject = {
-  description: 'The response with this `ETag` is current: the client uses the one that it has.',
-  headers: headersOf(['ETag', 'Link', 'Cache-Control']),
-};
 
 const refer = (name: string) => ({ $ref: `#/components/responses/${name}` });
 

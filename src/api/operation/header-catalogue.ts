@@ -12,24 +12,22 @@ export function text(maxLength: number, pattern: string, more: SchemaObject = {}
 /** `*`, or entity tags in a list (RFC 9110, 8.8.3). */
 const TAGS = text(8_192, String.raw`^(\*|(W/)?"[!#-~]*"([ \t]*,[ \t]*(W/)?"[!#-~]*")*)$`, { minLength: 1 });
 
-/** The headers of conditional requests, without an example: Swagger UI would send it with every request. */
+/** Without an example: Swagger UI would send it with every request. */
+function condition(name: string, description: string) {
+  return { name, required: false, description, schema: TAGS };
+}
+
 export const REQUEST_HEADERS = {
-  /** Of a change (RFC 9110, 13.1.1). */
-  ifMatch: {
-    name: 'If-Match',
-    required: false,
-    description:
-      'The `ETag` of the representation that the client has seen, or several. If it is no longer current, the response is 412 and nothing changes.',
-    schema: TAGS,
-  },
-  /** Of a read (RFC 9110, 13.1.2). */
-  ifNoneMatch: {
-    name: 'If-None-Match',
-    required: false,
-    description:
-      'The `ETag` of the response that the client has, or several. If it is current, the response is 304.',
-    schema: TAGS,
-  },
+  /** Of a conditional change (RFC 9110, 13.1.1). */
+  ifMatch: condition(
+    'If-Match',
+    'The `ETag` of the representation that the client has seen, or several. If it is no longer current, the response is 412 and nothing changes.',
+  ),
+  /** Of a conditional read (RFC 9110, 13.1.2). */
+  ifNoneMatch: condition(
+    'If-None-Match',
+    'The `ETag` of the response that the client has, or several. If it is current, the response is 304.',
+  ),
 };
 
 function header(description: string, schema: SchemaObject): HeaderObject {

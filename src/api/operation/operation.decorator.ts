@@ -85,7 +85,10 @@ export function Operation(facts: OperationFacts): MethodDecorator {
     // TypeScript emits the types of the parameters (`emitDecoratorMetadata`).
     const types: readonly Type<object>[] = Reflect.getMetadata('design:paramtypes', target, name) ?? [];
     const optionalBody = types.find((type) => classFactsOf(type).isOptional);
-    const entityTag = outsideEntityTag(facts);
+    const body = isList(returns[1]) ? undefined : returns[1];
+    // The tag of a list has all members.
+    const outside = body ? membersOutsideEntityTag(body) : [];
+    const entityTag = facts.hasEntityTag === false ? undefined : outside;
     const operation = {
       ...facts,
       types,
@@ -108,7 +111,7 @@ export function Operation(facts: OperationFacts): MethodDecorator {
         ...(deprecation && { deprecated: true }),
       }),
       ...(facts.isSpecified ? [] : [ApiExtension('x-extension', true)]),
-      ...(deprecation ? [routeFacts({ deprecation: withHeaders(deprecation) })] : []),
+      ...(deprecation ? [routeFacts({ deprecation: routeFactOf(deprecation) })] : []),
       HttpCode(returns[0]),
       ...responseOf(operation),
       ...(optionalBody ? [ApiBody({ type: optionalBody, required: false })] : []),
@@ -124,7 +127,7 @@ function scopeSentence(scope: OperationFacts['scope']): string {
   return `The key needs the scope ${scopes.join(' or ')}.`;
 }
 
-function withHeaders({ since, sunset, successorOf }: Deprecation) {
+function routeFactOf({ since, sunset, successorOf }: Deprecation) {
   const headers = { Deprecation: `@${since.getTime() / 1000}`, Sunset: sunset.toUTCString() };
   return { headers, successorOf };
 }
@@ -157,12 +160,6 @@ function responseOf(operation: RegisteredOperation): MethodDecorator[] {
     // oxlint-disable-next-line unicorn/no-thenable
     RouteSchema({ response: { [status]: { if: { type: 'array' }, then: listOf(orList), else: object } } }),
   ];
-}
-
-/** The tag of a list has all members. */
-function outsideEntityTag({ returns: [, body], hasEntityTag }: OperationFacts) {
-  if (hasEntityTag === false) return undefined;
-  return body && !isList(body) ? membersOutsideEntityTag(body) : [];
 }
 
 function isList(body: Type | readonly [Type] | undefined): body is readonly [Type] {

@@ -77,8 +77,8 @@ export function RequireScope(scope: string | readonly string[]): MethodDecorator
 const PARAMETERS = Symbol('parameters');
 
 interface ParameterFacts {
-  readonly decorators?: readonly MethodDecorator[];
-  readonly rejects?: readonly DefinedError[];
+  readonly decorators: readonly MethodDecorator[];
+  readonly rejects: readonly DefinedError[];
 }
 
 /**
@@ -89,15 +89,15 @@ interface ParameterFacts {
 export function addParameterFacts(
   target: object,
   key: string | symbol,
-  { decorators = [], rejects = [] }: ParameterFacts = {},
-): Required<ParameterFacts> {
-  const known: ParameterFacts = Reflect.getOwnMetadata(PARAMETERS, target, key) ?? {};
-  const facts = {
-    decorators: [...decorators, ...(known.decorators ?? [])],
-    rejects: [...rejects, ...(known.rejects ?? [])],
-  };
-  Reflect.defineMetadata(PARAMETERS, facts, target, key);
-  return facts;
+  { decorators, rejects }: ParameterFacts = { decorators: [], rejects: [] },
+): ParameterFacts {
+  const known: ParameterFacts | undefined = Reflect.getOwnMetadata(PARAMETERS, target, key);
+  if (known) {
+    decorators = [...decorators, ...known.decorators];
+    rejects = [...rejects, ...known.rejects];
+  }
+  Reflect.defineMetadata(PARAMETERS, { decorators, rejects }, target, key);
+  return { decorators, rejects };
 }
 
 /**
