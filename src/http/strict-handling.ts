@@ -41,7 +41,7 @@ export class StrictHandling {
     if (mistakes.length === 0) return;
     // The message also has the mistakes that the validation of the query and the body finds.
     for (const metatype of findOperation(String(valueAt(operation, 'operationId')))?.types ?? []) {
-      const fields = this.pipe.fieldsOf(metatype);
+      const fields = this.pipe.validatedFields(metatype);
       const isQuery = fields.length > 0 && fields.every((name) => known.includes(name));
       if (!isQuery && !String(valueAt(schema, '$ref')).endsWith(`/${metatype.name}`)) continue;
       const [value, type] = isQuery ? ([query, 'query'] as const) : ([body, 'body'] as const);

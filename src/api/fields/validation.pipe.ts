@@ -160,12 +160,12 @@ export class ApiValidationPipe extends ValidationPipe {
       : await this.readByLibraries(value, input, type);
     if (mistakes.length > 0) throw validationFailed(mistakes);
     if (!needsMember || Object.values(dto).some((each) => each !== undefined)) return dto;
-    const fields = [...new Set(this.fieldsOf(type))];
+    const fields = [...new Set(this.validatedFields(type))];
     throw validationFailed([`The ${input.type} must have at least one of ${fields.join(', ')}`]);
   }
 
   /** Lists the field of each validator. `@IsOptional()` and `@ValidateIf()` only switch the others on and off. */
-  fieldsOf(type: Type): string[] {
+  validatedFields(type: Type): string[] {
     return getMetadataStorage()
       .getTargetValidationMetadatas(type, '', false, false)
       .filter((each) => each.type !== ValidationTypes.CONDITIONAL_VALIDATION)

@@ -57,20 +57,7 @@ const OF_PAGES: ReadonlySet<string> = new Set<keyof SortedPageQuery>(['limit', '
 const MAX_NAME_LENGTH = 100;
 
 /** A valid request for one page of a list. */
-export interface PageRequest {
-  /** The name of the list and its filters as in a URL. A cursor is valid for the same ones only. */
-  readonly list: string;
-  /** Names the page: equal for two requests for one page. */
-  readonly key: string;
-  readonly limit: number;
-  /** Rows to read: one more than the page has items, which shows whether a next page exists. */
-  readonly count: number;
-  readonly direction: 'ascending' | 'descending';
-  /** The first id that the page may contain, in the direction of the list. */
-  readonly first: bigint;
-  /** The id after which the page begins, as the cursor has it. */
-  readonly after: string | undefined;
-}
+export type PageRequest = ReturnType<typeof pageRequestOf>;
 
 /** One page of a list ordered by id. A handler returns it: the body is its items, and `Link` has its neighbours. */
 export class Page<T> {
@@ -107,12 +94,13 @@ export class Page<T> {
    */
   linksAt(url: string): string | undefined {
     const { request, nextCursor } = this;
+    if (request.after === undefined && nextCursor === undefined) return undefined;
     const filters = request.list.slice(request.list.indexOf('?') + 1);
     const first = `${url}?limit=${request.limit}${filters && `&${filters}`}`;
     const links = request.after === undefined ? [] : [`<${first}>; rel="first"`];
     // A cursor needs no percent-encoding.
     if (nextCursor !== undefined) links.push(`<${first}&cursor=${nextCursor}>; rel="next"`);
-    return links.length > 0 ? links.join(', ') : undefined;
+    return links.join(', ');
   }
 
   /** Returns the page with other items in the places of its own. */
@@ -122,20 +110,27 @@ export class Page<T> {
 }
 
 /** @throws ApiError `invalid_cursor` if the cursor is not one of this list */
-export function pageRequestOf(name: string, query: PageQuery): PageRequest {
+export function pageRequestOf(name: string, query: PageQuery) {
   const { limit, cursor } = query;
-  const direction = 'sort' in query && query.sort === '-id' ? 'descending' : 'ascending';
-  const list = `${name}?${filtersOf(query, direction)}`;
+  const isDescending = 'sort' in query && query.sort === '-id';
+  const list = `${name}?${filtersOf(query, isDescending)}`;
   const after = cursor === undefined ? undefined : decodeCursor(list, cursor);
-  const [start, step] = direction === 'ascending' ? [MIN_INT64, 1n] : [MAX_INT64, -1n];
+  const [start, step] = isDescending ? [MAX_INT64, -1n] : [MIN_INT64, 1n];
   return {
+    /** The name of the list and its filters as in a URL. A cursor is valid for the same ones only. */
     list,
+    /** Names the page: equal for two requests for one page. */
     key: `${after} ${limit} ${list}`,
     limit,
+    /** Rows to read: one more than the page has items, which shows whether a next page exists. */
     count: limit + 1,
-    direction,
-    // No list returns the cursor of the last possible id. After it, the first one follows.
+    direction: isDescending ? ('descending' as const) : ('ascending' as const),
+    /**
+     * The first id that the page may contain, in the direction of the list. No list returns the cursor of the last possible
+     * id: after it, the first one follows.
+     */
     first: after === undefined ? start : BigInt.asIntN(64, BigInt(after) + step),
+    /** The id after which the page begins, as the cursor has it. */
     after,
   };
 }
@@ -161,7 +156,7 @@ function decodeCursor(list: string, cursor: string): string {
 }
 
 /** Writes the filters of a query, and an order that is not the default, as in a URL. */
-function filtersOf(query: PageQuery, direction: PageRequest['direction']): string {
+function filtersOf(query: PageQuery, isDescending: boolean): string {
   let text = '';
   // Every list runs it: an array of pairs takes ten times as long.
   for (const [name, given] of Object.entries(query)) {
@@ -169,5 +164,5 @@ function filtersOf(query: PageQuery, direction: PageRequest['direction']): strin
     const values: readonly unknown[] = Array.isArray(given) ? given : [given];
     for (const value of values) text += `${text && '&'}${name}=${encodeURIComponent(String(value))}`;
   }
-  return direction === 'ascending' ? text : `${text}${text && '&'}sort=-id`;
+  return isDescending ? `${text}${text && '&'}sort=-id` : text;
 }
