@@ -31,8 +31,10 @@ export function isInForce(change: object, resource: object): boolean {
 
 /** Prints a value by the serializer of the route: only the declared fields of its DTO class. */
 export function serializeJson(reply: FastifyReply, value: unknown): string {
+  const serialized = reply.serialize(value);
   // Fastify's type allows bytes, too.
-  return String(reply.serialize(value));
+  if (typeof serialized !== 'string') throw new Error('the serializer of an API route must return text');
+  return serialized;
 }
 
 /**

@@ -3,13 +3,13 @@ import { HttpException } from '@nestjs/common';
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** The parts of an error that may depend on the request. */
-interface ErrorOptions {
+type ErrorOptions = {
   /** Says what the client can fix. Default: the message of the code. */
   readonly message?: string;
   readonly headers?: Readonly<Record<string, string>>;
   /** The mistakes that the message names, each a sentence without its full stop. */
   readonly mistakes?: readonly string[];
-}
+};
 
 /** An error as the client sees it. Modules define theirs in `*.errors.ts` by `defineErrors`, and throw it. */
 export class ApiError extends HttpException {

@@ -57,19 +57,22 @@ export class StoreScopes {
   }
 }
 
-/** A type of events. The feed and webhooks have them for their account, if the key has the scope. */
-interface EventFacts {
-  /** The DTO class of `data`. */
-  readonly data: Type<object>;
-  /** The scope that a key needs to read them. A list: any one of these. */
-  readonly scope: string | readonly string[];
-  /** A key with this scope reads those of every account in the feed. @internal */
-  readonly staffScope?: string;
-  /** True if they have no account: every account reads them. @internal */
-  readonly isShared?: true;
-}
-
-export type EventTypes = Readonly<Record<string, EventFacts>>;
+/** Types of events by name. The feed and webhooks have them for their account, if the key has the scope. */
+export type EventTypes = Readonly<
+  Record<
+    string,
+    {
+      /** The DTO class of `data`. */
+      readonly data: Type<object>;
+      /** The scope that a key needs to read them. A list: any one of these. */
+      readonly scope: string | readonly string[];
+      /** A key with this scope reads those of every account in the feed. @internal */
+      readonly staffScope?: string;
+      /** True if they have no account: every account reads them. @internal */
+      readonly isShared?: true;
+    }
+  >
+>;
 
 type Modules = readonly (Type | DynamicModule)[];
 
