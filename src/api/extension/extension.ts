@@ -21,9 +21,9 @@ type DefinedScope = `${string}:${string}` | typeof ADMIN_SCOPE;
 export function defineScopes<const Name extends string, const Action extends string>(
   name: Name,
   ...actions: readonly Action[]
-): { readonly [Each in Action]: `${Name}:${Each}` };
-export function defineScopes(name: string, ...actions: readonly string[]): Record<string, DefinedScope> {
-  return Object.fromEntries(actions.map((action) => [action, `${name}:${action}` as const]));
+): { readonly [Each in Action]: `${Name}:${Each}` } {
+  const scopes = actions.map((action) => [action, `${name}:${action}`]);
+  return Object.fromEntries(scopes);
 }
 
 /** The scopes of all extensions. */
