@@ -55,11 +55,8 @@ interface CodeFacts {
   readonly status: number;
   /** When the service responds with it, in the words of the documents. */
   readonly when: string;
-  /**
-   * The operations, by id, that can respond with it besides those that name it in `rejects` of `@Operation`. The document
-   * lists the codes of any request once, as `default`.
-   */
-  readonly on?: readonly string[] | 'every operation' | 'any request';
+  /** The operations, by id, that can respond with it besides those that name it in `rejects` of `@Operation`. */
+  readonly on?: readonly string[] | 'every operation';
   /** The header of its responses, and its value if that does not depend on the request. */
   readonly header?: 'Location' | 'Retry-After' | 'WWW-Authenticate';
   readonly headerValue?: string;

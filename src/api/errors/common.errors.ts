@@ -6,15 +6,59 @@ import { ApiError, defineErrors, type DefinedError } from './api-error';
 export const BEARER_CHALLENGE = 'Bearer realm="animal-store"';
 
 const EVERY = 'every operation';
-const ANY_REQUEST = 'any request';
 
 function invalidKey(when: string, message: string) {
   const headerValue = `${BEARER_CHALLENGE}, error="invalid_token", error_description="${message}"`;
   return { status: 401, when, message, on: EVERY, header: 'WWW-Authenticate', headerValue } as const;
 }
 
-/** The codes that operations of every module can return. Codes of one status are in the order of the document. */
-export const commonErrors = defineErrors({
+const defaultErrors = defineErrors({
+  request_timeout: {
+    status: 408,
+    when: 'the request did not arrive in time',
+    message: 'The request did not arrive in time: send it again.',
+  },
+  payload_too_large: {
+    status: 413,
+    when: 'the body is too large',
+  },
+  uri_too_long: {
+    status: 414,
+    when: 'the URL is longer than 8,192 bytes',
+  },
+  unsupported_media_type: {
+    status: 415,
+    when: 'the body is not `application/json`, or has a `Content-Encoding`',
+  },
+  expectation_failed: {
+    status: 417,
+    when: '`Expect` is not `100-continue`',
+    message: 'Expect must be 100-continue. Fix or omit the header.',
+  },
+  headers_too_large: {
+    status: 431,
+    when: 'URL and headers are larger than 16 KiB together, or there are more than 200 headers',
+    message: 'The headers of the request are too large.',
+  },
+  internal_error: {
+    status: 500,
+    when: 'an internal failure; the log has the cause with the `X-Request-Id`',
+    message: 'Something failed inside the service: report the X-Request-Id of this response.',
+  },
+  service_unavailable: {
+    status: 503,
+    when: 'the database is unavailable or too busy; retry after `Retry-After`. The request had no effect unless the message says otherwise',
+    message: 'The service is temporarily unavailable. Send the request again later.',
+    header: 'Retry-After',
+    headerValue: '1',
+  },
+});
+
+/** The codes of the response `default`, which every operation has in the document: any request can get them. */
+export const defaultCodes: readonly DefinedError[] = Object.values(defaultErrors);
+
+/** The other codes that operations of every module can return. Those of one status are in the order of the document. */
+const sharedErrors = defineErrors({
   malformed_request: {
     status: 400,
     when: 'the request is not valid HTTP/1.1 or 1.0, or the path is not percent-encoded UTF-8',
@@ -72,12 +116,6 @@ export const commonErrors = defineErrors({
     when: 'the address does not support this method; `Allow` lists the supported methods',
     message: 'This address does not support this method: use one of those in Allow.',
   },
-  request_timeout: {
-    status: 408,
-    when: 'the request did not arrive in time',
-    message: 'The request did not arrive in time: send it again.',
-    on: ANY_REQUEST,
-  },
   idempotency_key_in_use: {
     status: 409,
     when: 'the first request with this `Idempotency-Key` is still running; retry after `Retry-After`',
@@ -94,27 +132,6 @@ export const commonErrors = defineErrors({
     status: 412,
     when: '`If-Match` does not name the current `ETag`',
     message: 'If-Match does not name the current ETag.',
-  },
-  payload_too_large: {
-    status: 413,
-    when: 'the body is too large',
-    on: ANY_REQUEST,
-  },
-  uri_too_long: {
-    status: 414,
-    when: 'the URL is longer than 8,192 bytes',
-    on: ANY_REQUEST,
-  },
-  unsupported_media_type: {
-    status: 415,
-    when: 'the body is not `application/json`, or has a `Content-Encoding`',
-    on: ANY_REQUEST,
-  },
-  expectation_failed: {
-    status: 417,
-    when: '`Expect` is not `100-continue`',
-    message: 'Expect must be 100-continue. Fix or omit the header.',
-    on: ANY_REQUEST,
   },
   idempotency_key_reused: {
     status: 422,
@@ -142,32 +159,10 @@ export const commonErrors = defineErrors({
       'The API key is temporarily banned for ignoring Retry-After. Wait for the seconds in Retry-After, and back off exponentially.',
     header: 'Retry-After',
   },
-  headers_too_large: {
-    status: 431,
-    when: 'URL and headers are larger than 16 KiB together, or there are more than 200 headers',
-    message: 'The headers of the request are too large.',
-    on: ANY_REQUEST,
-  },
-  internal_error: {
-    status: 500,
-    when: 'an internal failure; the log has the cause with the `X-Request-Id`',
-    message: 'Something failed inside the service: report the X-Request-Id of this response.',
-    on: ANY_REQUEST,
-  },
-  service_unavailable: {
-    status: 503,
-    when: 'the database is unavailable or too busy; retry after `Retry-After`. The request had no effect unless the message says otherwise',
-    message: 'The service is temporarily unavailable. Send the request again later.',
-    on: ANY_REQUEST,
-    header: 'Retry-After',
-    headerValue: '1',
-  },
 });
 
+export const commonErrors = { ...sharedErrors, ...defaultErrors };
 export const commonCodes: readonly DefinedError[] = Object.values(commonErrors);
-
-/** The codes of the response `default`, which every operation has in the document. */
-export const defaultCodes = commonCodes.filter(({ on }) => on === ANY_REQUEST);
 
 /** @param mistakes sentences without their full stop; each names its field */
 export function validationFailed(mistakes: readonly string[]): ApiError {

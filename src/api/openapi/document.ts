@@ -220,7 +220,7 @@ function rejectedCodes({ operationId = '', requestBody }: OperationObject, all: 
     ...(scope === ANY_KEY ? [] : [commonErrors.insufficient_scope]),
     ...(uncounted ? [] : [commonErrors.daily_quota_exceeded, commonErrors.api_key_banned]),
   ];
-  const names = new Set(own.map(({ code }) => code));
+  const names = new Set([...own, ...defaultCodes].map(({ code }) => code));
   return all.filter(
     ({ code, on = [] }) => names.has(code) || typeof on === 'string' || on.includes(operationId),
   );
@@ -231,8 +231,8 @@ const refer = (name: string) => ({ $ref: `#/components/responses/${name}` });
 /** Names the response of a status by the codes that not every operation has: `NotFound-pet_not_found`. */
 function nameOf(status: number, codes: Codes): string {
   const reason = (STATUS_CODES[status] ?? String(status)).replaceAll(/\W/g, '');
-  const own = codes.filter(({ on }) => typeof on !== 'string').map(({ code }) => code);
-  return [reason, ...own].join('-');
+  const own = codes.filter((each) => typeof each.on !== 'string' && !defaultCodes.includes(each));
+  return [reason, ...own.map(({ code }) => code)].join('-');
 }
 
 function errorResponse(codes: Codes): ResponseObject {
