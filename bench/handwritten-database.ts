@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { Client, Pool, type QueryConfig, type QueryResultRow } from 'pg';
+import { Client, type ClientBase, Pool, type QueryConfig, type QueryResultRow } from 'pg';
 
 export const COLUMNS = 'id, name, category_id AS "categoryId", status';
 const POOL_SIZE = 10;
@@ -20,6 +20,7 @@ type Result<Row> = { readonly rows: Row[] };
 export interface Database {
   read<Row extends QueryResultRow>(query: QueryConfig): Promise<Result<Row>>;
   insert(pet: NewPet): Promise<Result<{ id: bigint }>>;
+  transaction<T>(work: (client: ClientBase) => Promise<T>): Promise<T>;
 }
 
 /** Runs each query on a connection of its own. */
@@ -33,7 +34,23 @@ export function openPool(connectionString: string | undefined): Database {
         text: `INSERT INTO pets (name, category_id, status) VALUES ($1, $2, $3) RETURNING ${COLUMNS}`,
         values: [name, categoryId, status],
       }),
+    transaction: (work) => transact(pool, work),
   };
+}
+
+async function transact<T>(pool: Pool, work: (client: ClientBase) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  try {
+    await client.query('BEGIN');
+    const result = await work(client);
+    await client.query('COMMIT');
+    return result;
+  } catch (error) {
+    await client.query('ROLLBACK');
+    throw error;
+  } finally {
+    client.release();
+  }
 }
 
 /**
@@ -41,11 +58,13 @@ export function openPool(connectionString: string | undefined): Database {
  * no query, and a slow query delays those behind it.
  */
 export function openPipelined(connectionString: string | undefined): Database {
+  const pool = new Pool({ connectionString, max: POOL_SIZE - READING_CLIENTS });
   const readers = Array.from({ length: READING_CLIENTS }, () => openReader(connectionString));
   return {
     read: (query) =>
       readers.reduce((one, other) => (other.inFlight < one.inFlight ? other : one)).read(query),
-    insert: joinInsertions(new Pool({ connectionString, max: INSERTING_CLIENTS })),
+    insert: joinInsertions(pool),
+    transaction: (work) => transact(pool, work),
   };
 }
 
@@ -94,23 +113,16 @@ interface Waiting {
 function joinInsertions(pool: Pool): Database['insert'] {
   const waiting: Waiting[] = [];
   let running = 0;
-  let isScheduled = false;
   const begin = (): void => {
-    isScheduled = false;
     if (running >= INSERTING_CLIENTS || waiting.length === 0) return;
-    const joined = waiting.splice(0, MAX_ROWS);
     running += 1;
-    void insertAll(pool, joined).finally(() => {
+    void insertAll(pool, waiting.splice(0, MAX_ROWS)).finally(() => {
       running -= 1;
       begin();
     });
-    begin();
   };
   return (pet) => {
-    if (!isScheduled && running < INSERTING_CLIENTS) {
-      isScheduled = true;
-      setImmediate(begin);
-    }
+    if (waiting.length === 0) setImmediate(begin);
     return new Promise((resolve, reject) => waiting.push({ pet, resolve, reject }));
   };
 }

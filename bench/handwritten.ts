@@ -1,5 +1,5 @@
 /**
- * Two baselines: the three operations on animals, written by hand on Fastify and pg.
+ * Two baselines: the operations of the loads, written by hand on Fastify and pg.
  *
  * - They do the same work: key check with a cache, both windows, every header, the same JSON, one log line per request.
  * - They have no Nest, no TypeORM and no validation library, and only one process can use their counters.
@@ -12,9 +12,10 @@ import { types } from 'pg';
 import { destination } from 'pino';
 import { hashOfSecret } from '../src/auth/keys/secret';
 import { COLUMNS, openPipelined, openPool } from './handwritten-database';
+import { addOrders, type Authenticated, idIn, Rejection } from './handwritten-orders';
 
 interface Account {
-  readonly id: string;
+  readonly id: bigint;
   readonly perMinute: number;
   readonly perDay: number;
 }
@@ -124,10 +125,20 @@ app.addHook('onRequest', async (request, reply) => {
     : take(`ip:${request.ip}`, ANONYMOUS, reply);
   if (!isAdmitted)
     return sendError(reply, 429, 'rate_limit_exceeded', 'The requests of this minute are used up.');
-  if (account) return undefined;
+  if (account) {
+    (request as Authenticated).accountId = account.id;
+    return undefined;
+  }
   reply.header('WWW-Authenticate', 'Bearer realm="animal-store"');
   return sendError(reply, 401, 'invalid_api_key', 'The API key is not valid.');
 });
+
+app.decorateRequest('accountId', 0n);
+app.setErrorHandler((error, _request, reply) =>
+  error instanceof Rejection
+    ? sendError(reply, error.status, error.code, error.message)
+    : sendError(reply, 500, 'internal_error', 'Something went wrong.'),
+);
 
 app.addHook('onResponse', (request, reply, done) => {
   const { method, url, ip } = request;
@@ -148,7 +159,7 @@ app.get<{ Querystring: { limit?: string; status?: string; cursor?: string } }>(
     if (!/^[1-9]\d{0,2}$/.test(limit) || count > 100 || !isKnown) {
       return sendError(reply, 400, 'validation_failed', 'limit or status is not valid.');
     }
-    const after = cursor === undefined ? -1n : BigInt(Buffer.from(cursor, 'base64url').toString());
+    const after = cursor === undefined ? -1n : idIn(cursor);
     const { rows } = await database.read<{ id: bigint }>(
       status === undefined
         ? {
@@ -201,6 +212,8 @@ app.post<{ Body: { name?: unknown; categoryId?: unknown; status?: unknown } | nu
     return reply.code(201).header('Location', `/v1/pets/${rows[0]?.id}`).send(rows[0]);
   },
 );
+
+addOrders(app, database);
 
 void app.listen({ host: '127.0.0.1', port: Number(process.env['PORT']) });
 

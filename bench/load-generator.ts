@@ -10,13 +10,13 @@ export interface Observation {
   readonly p99Ms: number;
 }
 
-export interface Run {
+interface Run {
   readonly port: number;
   readonly requests: readonly BenchRequest[];
   readonly connections: number;
   readonly seconds: number;
   /** True if every response must be an error; false if none may be. */
-  readonly expectErrors?: boolean;
+  readonly expectErrors: boolean;
 }
 
 const TIMEOUT_MS = 10_000;
@@ -29,14 +29,14 @@ const FIRST_ERROR_STATUS = 400;
  * @throws Error if a response was unexpected or missing
  */
 export async function runLoad(run: Run): Promise<Observation> {
-  const { requests, connections, seconds, expectErrors = false } = run;
-  const prepared = requests.map(toBytes);
+  const { requests, connections, seconds, expectErrors } = run;
+  const prepared = requests.map(prepare);
   const milliseconds: number[] = [];
   const startedAt = performance.now();
   const endsAt = startedAt + seconds * 1_000;
   let unexpected: number | undefined;
   let at = Math.floor(Math.random() * prepared.length);
-  const next = (now: number): string | undefined => {
+  const next = (now: number): Prepared | undefined => {
     at = (at + 1) % prepared.length;
     return now < endsAt ? prepared[at] : undefined;
   };
@@ -55,30 +55,37 @@ export async function runLoad(run: Run): Promise<Observation> {
   };
 }
 
+/** The bytes of a request, and the request that follows it. */
+type Prepared = Pick<BenchRequest, 'following'> & { readonly bytes: string };
+
 /** Sends requests on one connection until `next` has none. */
 function replay(
   port: number,
-  next: (now: number) => string | undefined,
+  next: (now: number) => Prepared | undefined,
   onResponse: (status: number, ms: number) => void,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     let received = '';
     let sentAt = 0;
-    const send = (): void => {
+    let sent: Prepared | undefined;
+    const send = (following?: Prepared): void => {
       sentAt = performance.now();
-      const request = next(sentAt);
-      if (request === undefined) socket.end();
-      else socket.write(request);
+      sent = following ?? next(sentAt);
+      if (sent === undefined) socket.end();
+      else socket.write(sent.bytes);
     };
-    const socket = connect(port, '127.0.0.1', send).setEncoding('latin1').setNoDelay();
+    const socket = connect(port, '127.0.0.1', () => send())
+      .setEncoding('latin1')
+      .setNoDelay();
     socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('no response within 10 s')));
     socket.on('data', (text: string) => {
       received += text;
       const status = statusOf(received);
       if (status === undefined) return;
-      received = '';
       onResponse(status, performance.now() - sentAt);
-      send();
+      const following = sent?.following?.(received);
+      received = '';
+      send(following && prepare(following));
     });
     socket.on('error', reject).on('close', resolve);
   });
@@ -91,9 +98,10 @@ function statusOf(response: string): number | undefined {
   return head < 0 || response.length < head + 4 + length ? undefined : Number(response.slice(9, 12));
 }
 
-function toBytes({ method, path, key, body }: BenchRequest): string {
+function prepare({ method, path, key, body, following }: BenchRequest): Prepared {
   const text = body ? JSON.stringify(body) : '';
   const authorization = key === undefined ? '' : `Authorization: Bearer ${key}\r\n`;
   const content = body ? `Content-Type: application/json\r\nContent-Length: ${text.length}\r\n` : '';
-  return `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}${content}\r\n${text}`;
+  const bytes = `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${authorization}${content}\r\n${text}`;
+  return { bytes, following };
 }

@@ -3,9 +3,9 @@ import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { compare } from './compare';
 import { comparisonTable } from './comparison-table';
-import { type Table, toMarkdown } from './figures';
+import { toMarkdown } from './figures';
 import { measureMemory } from './memory';
-import { type Options, readOptions, USAGE } from './options';
+import { type Measure, type Options, readOptions, USAGE } from './options';
 import { createWorld } from './world';
 
 const RESULTS = join(__dirname, 'results');
@@ -22,30 +22,28 @@ const machine = {
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
+const compareServers: Measure = async (world, options) => {
+  const data = await compare(world, options, say);
+  const { connections, pets, rounds, seconds } = options;
+  const title = `${connections} connections, ${pets} animals, medians of ${rounds} rounds of ${seconds} s`;
+  return { ...data, table: comparisonTable(title, data) };
+};
+
+const MEASURES: Readonly<Record<Options['name'], Measure>> = {
+  compare: compareServers,
+  workers: compareServers,
+  memory: measureMemory,
+};
+
 async function main(): Promise<void> {
   if (process.argv.includes('--help')) return print(USAGE);
   const options = readOptions();
-  const { data, table } = await (options.isMemory ? memory(options) : comparison(options));
-  print(`\n${table.title}\n\n${toMarkdown(table)}`);
-  print(`\nKept in ${keepResults(options.isMemory ? 'memory' : 'compare', { options, ...data })}`);
-}
-
-async function comparison(options: Options): Promise<{ data: object; table: Table }> {
-  const data = await compare(options, say);
-  const { connections, pets, rounds, seconds } = options;
-  const how = `${connections} connections, ${pets} animals, medians of ${rounds} rounds of ${seconds} s`;
-  const title = `${how}; ${machine.processors} × ${machine.model}, Node ${machine.node}`;
-  return { data, table: comparisonTable(title, data) };
-}
-
-async function memory(options: Options): Promise<{ data: object; table: Table }> {
   const world = await createWorld();
-  try {
-    const table = await measureMemory(world, options, say);
-    return { data: { table }, table };
-  } finally {
-    await world.stop();
-  }
+  const result = await MEASURES[options.name](world, options, say);
+  await world.stop();
+  const { title } = result.table;
+  print(`\n${title}; ${machine.processors} × ${machine.model}, Node ${machine.node}`);
+  print(`\n${toMarkdown(result.table)}\n\nKept in ${keepResults(options.name, { options, ...result })}`);
 }
 
 /** Writes every run of a measurement as JSON. @returns the name of the file */
@@ -60,5 +58,6 @@ function keepResults(name: string, data: object): string {
 
 main().catch((error: unknown) => {
   say(error instanceof Error ? (error.stack ?? error.message) : String(error));
-  process.exitCode = 1;
+  // Ends the servers, too.
+  process.exit(1);
 });

@@ -1,58 +1,78 @@
 import { parseArgs } from 'node:util';
+import type { Table } from './figures';
 import { type LoadName, loads } from './loads';
 import { SERVER_NAMES } from './servers';
+import type { World } from './world';
 
 const LOAD_NAMES = Object.keys(loads) as LoadName[];
-const USUAL_SERVERS = SERVER_NAMES.filter((name) => name !== 'previous');
+const ADMITTED = LOAD_NAMES.filter((name) => !loads[name].isRejected).join();
 
-export const USAGE = `npm run bench [-- options]           the service against three baselines
-npm run bench -- memory [options]    its resident memory over --requests 2000000
+const DEFAULTS = {
+  rounds: '7',
+  seconds: '2',
+  connections: '32',
+  pets: '1000000',
+  accounts: '1,10000',
+  webhooks: '1,100',
+  requests: '2000000',
+  only: LOAD_NAMES.join(),
+  servers: SERVER_NAMES.filter((name) => name !== 'workers' && name !== 'previous').join(),
+};
 
-  --rounds 7  --seconds 2  --connections 32  --pets 1000000
-  --only ${LOAD_NAMES.join(',')}
-  --servers ${USUAL_SERVERS.join(',')}   or previous: an earlier build, copied to dist-previous
-  --profile FOLDER   a CPU profile of each server, for Chrome's developer tools
+/** The measurements, with the defaults in which they differ. */
+const MEASUREMENTS = {
+  compare: {},
+  memory: { pets: '100000' },
+  workers: { only: ADMITTED, servers: 'service,workers' },
+};
+
+export const USAGE = `npm run bench [-- options]    the service against its baselines
+npm run bench -- memory       its resident memory: idle, and over --requests ${DEFAULTS.requests}
+npm run bench -- workers      two workers against one process, with Redis
+
+  --rounds  --seconds  --connections  --pets
+  --only ${DEFAULTS.only}
+  --servers ${DEFAULTS.servers}   or previous: an earlier build, copied to dist-previous
 `;
 
 export type Options = ReturnType<typeof readOptions>;
 
+/** Measures something in a database without animals. */
+export type Measure = (
+  world: World,
+  options: Options,
+  say: (line: string) => void,
+) => Promise<{ readonly table: Table }>;
+
 /** @throws Error if the command line is invalid */
 export function readOptions() {
-  const text = (value: string) => ({ type: 'string', default: value }) as const;
-  const { values, positionals } = parseArgs({
-    allowPositionals: true,
-    options: {
-      rounds: text('7'),
-      seconds: text('2'),
-      connections: text('32'),
-      pets: text('1000000'),
-      requests: text('2000000'),
-      only: text(LOAD_NAMES.join(',')),
-      servers: text(USUAL_SERVERS.join(',')),
-      profile: { type: 'string' },
-    },
-  });
-  const number = (name: 'rounds' | 'seconds' | 'connections' | 'pets' | 'requests'): number => {
-    if (!/^[1-9]\d*$/.test(values[name])) throw new Error(`--${name} must be a whole number greater than 0.`);
-    return Number(values[name]);
+  const names = Object.keys(DEFAULTS).map((name) => [name, { type: 'string' }] as const);
+  const { values, positionals } = parseArgs({ allowPositionals: true, options: Object.fromEntries(names) });
+  const measurements = Object.keys(MEASUREMENTS) as (keyof typeof MEASUREMENTS)[];
+  const [name = 'compare'] = listOf(positionals[0] ?? 'compare', measurements);
+  const given: typeof DEFAULTS = { ...DEFAULTS, ...MEASUREMENTS[name], ...values };
+  const numbers = (option: keyof typeof DEFAULTS): number[] => given[option].split(',').map(Number);
+  const number = (option: keyof typeof DEFAULTS): number => {
+    const largest = Math.max(...numbers(option));
+    if (!(largest > 0)) throw new Error(`--${option} must be a number greater than 0.`);
+    return largest;
   };
   return {
-    isMemory: positionals.includes('memory'),
+    name,
     rounds: number('rounds'),
     seconds: number('seconds'),
     connections: number('connections'),
     pets: number('pets'),
     requests: number('requests'),
-    only: listOf('only', values.only, LOAD_NAMES),
-    servers: listOf('servers', values.servers, SERVER_NAMES),
-    profile: values.profile,
+    only: listOf(given.only, LOAD_NAMES),
+    servers: listOf(given.servers, SERVER_NAMES),
   };
 }
 
-function listOf<T extends string>(option: string, text: string, known: readonly T[]): T[] {
+function listOf<T extends string>(text: string, known: readonly T[]): T[] {
   return text.split(',').map((name) => {
     const found = known.find((each) => each === name);
-    if (found === undefined) throw new Error(`--${option}: unknown name "${name}".`);
+    if (found === undefined) throw new Error(`"${name}" is none of ${known.join()}.`);
     return found;
   });
 }

@@ -1,25 +1,48 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { connect } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { V8_FLAGS, YOUNG_GENERATION } from '../src/app/v8-flags';
 import { freePort } from '../test/support/free-port';
-import { handwrittenList, type ListAddress, serviceList, textbookList } from './loads';
+import { type Observation, runLoad } from './load-generator';
+import { type Load, type LoadName, named, type Store } from './loads';
 
 const ROOT = join(__dirname, '..');
+/** Long enough to compile the code that runs often. */
+const WARM_UP_SECONDS = 2;
 const MAX_START_MS = 60_000;
-const TYPESCRIPT = ['-r', join(ROOT, 'test', 'support', 'typescript.cjs')];
-const HANDWRITTEN = [...V8_FLAGS, ...TYPESCRIPT, join(__dirname, 'handwritten.ts')];
+const inTypeScript = (file: string, ...args: string[]) => [
+  ...V8_FLAGS,
+  '-r',
+  join(ROOT, 'test', 'support', 'typescript.cjs'),
+  join(__dirname, file),
+  ...args,
+];
 
-/** The arguments of Node.js and the addresses of pages, in the order of the tables. The service sets V8_FLAGS itself. */
-export const SERVERS = {
-  service: { args: [join(ROOT, 'dist', 'main.js')], list: serviceList },
-  handwritten: { args: HANDWRITTEN, list: handwrittenList },
-  'handwritten-pipelined': { args: [...HANDWRITTEN, 'pipelined'], list: handwrittenList },
-  textbook: { args: [...V8_FLAGS, ...TYPESCRIPT, join(__dirname, 'textbook.ts')], list: textbookList },
+interface Program {
+  /** The arguments of Node.js. The service sets V8_FLAGS itself. */
+  readonly args: readonly string[];
+  /** The loads that it can serve. Default: all. */
+  readonly loads?: readonly LoadName[];
+  /** Each gets as many connections as a single process. Default 1. */
+  readonly processes?: number;
+}
+
+const WITHOUT_ORDERS = ['hot', 'mixed', 'one', 'create', 'mix', 'limited', 'unknown'] as const;
+const SERVICE = [join(ROOT, 'dist', 'main.js')];
+
+/** In the order of the tables. */
+export const SERVERS = named<Program>()({
+  service: { args: SERVICE },
+  handwritten: { args: inTypeScript('handwritten.ts') },
+  'handwritten-pipelined': { args: inTypeScript('handwritten.ts', 'pipelined') },
+  textbook: { args: inTypeScript('textbook.ts'), loads: WITHOUT_ORDERS },
+  bare: { args: inTypeScript('bare.ts'), loads: ['hot'] },
+  workers: { args: SERVICE, processes: 2 },
   /** An earlier build of the service in `dist-previous`, on a database of its own, to measure the effect of a change. */
-  previous: { args: [join(ROOT, 'dist-previous', 'main.js')], list: serviceList },
-} as const satisfies Readonly<Record<string, { args: readonly string[]; list: ListAddress }>>;
+  previous: { args: [join(ROOT, 'dist-previous', 'main.js')] },
+});
 
 export type ServerName = keyof typeof SERVERS;
 export const SERVER_NAMES = Object.keys(SERVERS) as ServerName[];
@@ -31,11 +54,17 @@ process.once('exit', () => {
 });
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
 
-/** A measured server in its own process, on a port of 127.0.0.1. */
-export interface Server {
+/** A process that listens on a port of 127.0.0.1. */
+interface Listening {
   readonly pid: number;
   readonly port: number;
   stop(): Promise<void>;
+}
+
+/** A server under measurement. */
+export interface Server extends Listening {
+  /** @param connections for each process of the server */
+  run(load: Load, options: { readonly connections: number; readonly seconds?: number }): Promise<Observation>;
 }
 
 /**
@@ -45,29 +74,56 @@ export interface Server {
  */
 export async function startServer(
   name: ServerName,
-  environment: Readonly<Record<string, string>>,
+  store: Store,
+  environment: Readonly<Record<string, string>> = {},
   nodeOptions: readonly string[] = [],
 ): Promise<Server> {
   const port = await freePort();
-  const child = spawn(process.execPath, [YOUNG_GENERATION, ...nodeOptions, ...SERVERS[name].args], {
+  const { args, processes = 1 } = SERVERS[name];
+  const listening = await launch(port, process.execPath, [YOUNG_GENERATION, ...nodeOptions, ...args], {
+    NODE_ENV: 'production',
+    RATE_LIMIT_ANONYMOUS_PER_MINUTE: '1000000000',
+    // The baselines have no bans. A banned request is cheaper than a limited one.
+    RATE_LIMIT_BAN_AFTER: '0',
+    DATABASE_URL: store.url,
+    PORT: String(port),
+    WORKERS: String(processes),
+    ...environment,
+  });
+  // The only request that the exhausted account may send.
+  const headers = { authorization: `Bearer ${store.exhaustedKey}` };
+  await (await fetch(`http://127.0.0.1:${port}/v1/pets`, { headers })).arrayBuffer();
+  return {
+    ...listening,
+    run: (load, { connections, seconds = WARM_UP_SECONDS }) =>
+      runLoad({
+        port,
+        requests: load.requests(store),
+        connections: connections * processes,
+        seconds,
+        expectErrors: load.isRejected ?? false,
+      }),
+  };
+}
+
+/** Starts a redis-server without persistence. */
+export async function startRedis(): Promise<Listening> {
+  const port = await freePort();
+  return launch(port, 'redis-server', ['--port', `${port}`, '--bind', '127.0.0.1', '--save', ''], {});
+}
+
+async function launch(port: number, program: string, args: readonly string[], environment: object) {
+  const child = spawn(program, args, {
     cwd: ROOT,
-    env: {
-      PATH: process.env['PATH'],
-      HOME: process.env['HOME'],
-      NODE_ENV: 'production',
-      RATE_LIMIT_ANONYMOUS_PER_MINUTE: '1000000000',
-      // The baselines have no bans. A banned request is cheaper than a limited one.
-      RATE_LIMIT_BAN_AFTER: '0',
-      PORT: String(port),
-      ...environment,
-    },
+    env: { PATH: process.env['PATH'], HOME: process.env['HOME'], ...environment },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   living.add(child);
   const ended = once(child, 'exit').finally(() => living.delete(child));
   const deadline = performance.now() + MAX_START_MS;
-  while (!(await responds(port))) {
-    if (child.exitCode !== null || performance.now() > deadline) throw new Error(`${name} did not start`);
+  while (!(await listens(port))) {
+    if (child.exitCode !== null || performance.now() > deadline)
+      throw new Error(`${program} ${args.join(' ')} did not start`);
     await sleep(5);
   }
   return {
@@ -80,9 +136,8 @@ export async function startServer(
   };
 }
 
-/** Returns true after any response. */
-const responds = (port: number): Promise<boolean> =>
-  fetch(`http://127.0.0.1:${port}/`).then(
-    (response) => response.arrayBuffer().then(() => true),
-    () => false,
-  );
+const listens = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => resolve(true)).on('error', () => resolve(false));
+    socket.on('connect', () => socket.destroy());
+  });

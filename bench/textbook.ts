@@ -29,7 +29,7 @@ import { APP_GUARD, APP_INTERCEPTOR, APP_PIPE, NestFactory } from '@nestjs/core'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler';
 import { InjectRepository, TypeOrmModule } from '@nestjs/typeorm';
-import { Type } from 'class-transformer';
+import { Transform, Type } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { Column, Entity, JoinColumn, ManyToOne, MoreThan, PrimaryGeneratedColumn, Repository } from 'typeorm';
 
@@ -91,9 +91,9 @@ class ListPetsDto {
   @IsIn(STATUSES)
   status?: string;
   @IsOptional()
-  @Type(() => Number)
+  @Transform(({ value }) => Number(Buffer.from(String(value), 'base64url').toString().split('@')[0]))
   @IsInt()
-  after = 0;
+  cursor = 0;
 }
 
 interface Incoming {
@@ -130,8 +130,8 @@ class AccountThrottlerGuard extends ThrottlerGuard {
 class PetsService {
   constructor(@InjectRepository(Pet) private readonly pets: Repository<Pet>) {}
 
-  list({ limit, status, after }: ListPetsDto): Promise<Pet[]> {
-    const where = { id: MoreThan(after), ...(status === undefined ? {} : { status }) };
+  list({ limit, status, cursor }: ListPetsDto): Promise<Pet[]> {
+    const where = { id: MoreThan(cursor), ...(status === undefined ? {} : { status }) };
     return this.pets.find({ where, order: { id: 'ASC' }, take: limit });
   }
 
