@@ -6,6 +6,7 @@ import { comparisonTable } from './comparison-table';
 import { toMarkdown } from './figures';
 import { measureMemory } from './memory';
 import { type Measure, type Options, readOptions, USAGE } from './options';
+import { measureSql } from './sql';
 import { createWorld } from './world';
 
 const RESULTS = join(__dirname, 'results');
@@ -33,12 +34,13 @@ const MEASURES: Readonly<Record<Options['name'], Measure>> = {
   compare: compareServers,
   workers: compareServers,
   memory: measureMemory,
+  sql: measureSql,
 };
 
 async function main(): Promise<void> {
   if (process.argv.includes('--help')) return print(USAGE);
   const options = readOptions();
-  const world = await createWorld();
+  const world = await createWorld(options.name === 'sql');
   const result = await MEASURES[options.name](world, options, say);
   await world.stop();
   const { title } = result.table;

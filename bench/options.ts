@@ -23,11 +23,13 @@ const DEFAULTS = {
 const MEASUREMENTS = {
   compare: {},
   memory: { pets: '100000' },
+  sql: { seconds: '5', only: ADMITTED },
   workers: { only: ADMITTED, servers: 'service,workers' },
 };
 
 export const USAGE = `npm run bench [-- options]    the service against its baselines
 npm run bench -- memory       its resident memory: idle, and over --requests ${DEFAULTS.requests}
+npm run bench -- sql          its statements, with their buffers and WAL
 npm run bench -- workers      two workers against one process, with Redis
 
   --rounds  --seconds  --connections  --pets

@@ -25,11 +25,19 @@ export interface World {
   stop(): Promise<void>;
 }
 
-export async function createWorld(): Promise<World> {
+/** @param hasStatistics true to count all statements, also those of triggers, by pg_stat_statements */
+export async function createWorld(hasStatistics: boolean): Promise<World> {
   const dataDir = mkdtempSync(join(tmpdir(), 'animal-store-bench-'));
   process.once('exit', () => rmSync(dataDir, { recursive: true, force: true }));
-  const postgres = await startEmbedded({ dataDir });
+  let postgres = await startEmbedded({ dataDir });
   const superuser = await admitAllRoles(postgres);
+  if (hasStatistics) {
+    await once(superuser, `ALTER SYSTEM SET shared_preload_libraries = 'pg_stat_statements'`);
+    await postgres.stop();
+    postgres = await startEmbedded({ dataDir });
+    await once(superuser, 'CREATE EXTENSION pg_stat_statements');
+    await once(superuser, `ALTER ROLE ${APP_ROLE} SET pg_stat_statements.track = 'all'`);
+  }
   return {
     postmaster: Number.parseInt(readFileSync(join(postgres.directory, 'pg18', 'postmaster.pid'), 'utf8'), 10),
     url: postgres.url(),
