@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { compare } from './compare';
 import { comparisonTable } from './comparison-table';
 import { toMarkdown } from './figures';
+import { measureGrowth } from './growth';
 import { measureMemory } from './memory';
 import { type Measure, type Options, readOptions, USAGE } from './options';
 import { measureSql } from './sql';
@@ -35,12 +36,13 @@ const MEASURES: Readonly<Record<Options['name'], Measure>> = {
   workers: compareServers,
   memory: measureMemory,
   sql: measureSql,
+  growth: measureGrowth,
 };
 
 async function main(): Promise<void> {
   if (process.argv.includes('--help')) return print(USAGE);
   const options = readOptions();
-  const world = await createWorld(options.name === 'sql');
+  const world = await createWorld(options.name === 'sql' || options.name === 'growth');
   const result = await MEASURES[options.name](world, options, say);
   await world.stop();
   const { title } = result.table;

@@ -25,12 +25,14 @@ const MEASUREMENTS = {
   memory: { pets: '100000' },
   sql: { seconds: '5', only: ADMITTED },
   workers: { only: ADMITTED, servers: 'service,workers' },
+  growth: { seconds: '5', pets: '10000,1000000,5000000', only: 'hot,mixed,one,create' },
 };
 
 export const USAGE = `npm run bench [-- options]    the service against its baselines
 npm run bench -- memory       its resident memory: idle, and over --requests ${DEFAULTS.requests}
 npm run bench -- sql          its statements, with their buffers and WAL
 npm run bench -- workers      two workers against one process, with Redis
+npm run bench -- growth       its speed by the numbers of --pets, --accounts and --webhooks
 
   --rounds  --seconds  --connections  --pets
   --only ${DEFAULTS.only}
@@ -66,6 +68,7 @@ export function readOptions() {
     connections: number('connections'),
     pets: number('pets'),
     requests: number('requests'),
+    growth: { pets: numbers('pets'), accounts: numbers('accounts'), webhooks: numbers('webhooks') },
     only: listOf(given.only, LOAD_NAMES),
     servers: listOf(given.servers, SERVER_NAMES),
   };
