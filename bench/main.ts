@@ -7,6 +7,7 @@ import { toMarkdown } from './figures';
 import { measureGrowth } from './growth';
 import { measureMemory } from './memory';
 import { type Measure, type Options, readOptions, USAGE } from './options';
+import { measureProfile } from './profile';
 import { measureSql } from './sql';
 import { createWorld } from './world';
 
@@ -35,6 +36,7 @@ const MEASURES: Readonly<Record<Options['name'], Measure>> = {
   compare: compareServers,
   workers: compareServers,
   memory: measureMemory,
+  profile: measureProfile,
   sql: measureSql,
   growth: measureGrowth,
 };

@@ -23,6 +23,7 @@ const DEFAULTS = {
 const MEASUREMENTS = {
   compare: {},
   memory: { pets: '100000' },
+  profile: { seconds: '12' },
   sql: { seconds: '5', only: ADMITTED },
   workers: { only: ADMITTED, servers: 'service,workers' },
   growth: { seconds: '5', pets: '10000,1000000,5000000', only: 'hot,mixed,one,create' },
@@ -30,6 +31,7 @@ const MEASUREMENTS = {
 
 export const USAGE = `npm run bench [-- options]    the service against its baselines
 npm run bench -- memory       its resident memory: idle, and over --requests ${DEFAULTS.requests}
+npm run bench -- profile      its processor time by file
 npm run bench -- sql          its statements, with their buffers and WAL
 npm run bench -- workers      two workers against one process, with Redis
 npm run bench -- growth       its speed by the numbers of --pets, --accounts and --webhooks
