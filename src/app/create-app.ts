@@ -15,6 +15,7 @@ import { commonErrors } from '../api/errors/common.errors';
 import { StoreScopes } from '../api/extension/extension';
 import type { Logger } from '../http/logger';
 import { type Clock, SystemClock } from '../time/clock';
+import { SECOND_MS } from '../time/time';
 import { EventTypeRegistry } from '../events';
 import { PetHolds } from '../pets';
 import { RateLimitStore, ThrottleGuard } from '../rate-limit';
@@ -24,6 +25,8 @@ import { readJsonBodies } from '../http/json-body.guard';
 import { Metrics } from '../http/metrics';
 import { OpenApiDocument } from '../api/openapi/document';
 import { servePages } from '../http/pages/pages';
+import { checkingCompilers, lazyCompilers } from '../api/openapi/compilers';
+import { lazy } from '../api/lazy';
 import { rejectInvalidHttp } from '../http/protocol-errors';
 import { logOptions } from '../http/request-log';
 import { installResponseHeaders } from '../http/response-headers';
@@ -32,6 +35,9 @@ import { StrictHandling } from '../http/strict-handling';
 import type { Workers } from './workers';
 import { AppModule, VERSIONING } from './app.module';
 import type { Store } from './store';
+
+/** Then the start is over: the document takes a turn of 50 ms. */
+const QUIET_MS = 2 * SECOND_MS;
 
 /** Builds the application, ready to listen. The database must be migrated. @throws UserError */
 export async function createApp(
@@ -42,11 +48,18 @@ export async function createApp(
   workers?: Workers,
 ): Promise<NestFastifyApplication> {
   const connections = new Connections(logger);
+  // At its first use: to make it takes a twentieth of a start.
+  const document = lazy((): OpenApiDocument => {
+    const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
+    return OpenApiDocument.create(app, config, store, added, planTable());
+  });
+  const compilersOf = store.isExtended ? checkingCompilers : lazyCompilers;
   const adapter = new FastifyAdapter({
     serverFactory: (handler: FastifyServerFactoryHandler) => connections.createServer(config, handler),
     // protocol-errors.ts has its own handler; Fastify's would run in addition.
     clientErrorHandler: () => undefined,
     ...logOptions(logger),
+    schemaController: { compilersFactory: compilersOf(document) },
     rewriteUrl: rewriteTarget,
     // Fastify would reject longer ones without hooks. framing.ts rejects long URLs.
     routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER },
@@ -59,13 +72,11 @@ export async function createApp(
     adapter,
     { logger: nestLogger(logger), bodyParser: false, abortOnError: false },
   );
-  try {
-    await assemble(app, config, logger, store, workers);
-  } catch (error) {
+  await assemble(app, config, logger, store, document, workers).catch(async (error: unknown) => {
     // Background work, such as saving counters, has started.
     await app.close();
     throw error;
-  }
+  });
   return app;
 }
 
@@ -75,32 +86,34 @@ async function assemble(
   config: DatabaseConfig,
   logger: Logger,
   store: Store,
+  document: () => OpenApiDocument,
   workers: Workers | undefined,
 ) {
   const fastify = app.getHttpAdapter().getInstance();
   const limits = app.get(ThrottleGuard);
-  const methods = app.get(RouteMethods);
   const connections = app.get(Connections);
   fastify.addHook('preClose', () => connections.emptyBacklog());
   app.enableVersioning(VERSIONING);
   guardFraming(app, config.corsOrigins);
   installResponseHeaders(fastify, connections, config.publicBaseUrl, limits);
-  readJsonBodies(app, config, new StrictHandling(() => document.content));
+  readJsonBodies(app, config, new StrictHandling(() => document().content));
   let metrics: Metrics | undefined;
   if (config.metricsPort !== undefined) {
     const source = app.get<DataSource>(getDataSourceToken());
     metrics = new Metrics(source, fastify, logger, app.get(RateLimitStore));
     metrics.serve(fastify, app.get(Registry), config, workers);
   }
-  rejectInvalidHttp(fastify, connections, limits, methods, metrics);
+  rejectInvalidHttp(fastify, connections, limits, app.get(RouteMethods), metrics);
   fastify.addHook('onRoute', (route) => app.get(StoreScopes).check(route));
   const sql = app.get(Sql, { strict: false });
   app.get(EventTypeRegistry, { strict: false }).declare(store.events);
   await requireTriggers(sql);
   await app.init();
-  const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
-  const document = OpenApiDocument.create(app, config, store, added, planTable());
-  document.addSchemasTo(fastify);
+  // The mistakes of a team end the start. Our own document is tested, and made before a request needs it.
+  let timer: NodeJS.Timeout | undefined;
+  if (store.isExtended) document();
+  else fastify.addHook('onListen', async () => void (timer = setTimeout(document, QUIET_MS).unref()));
+  fastify.addHook('onClose', async () => clearTimeout(timer));
   // The log of probes has only warnings.
   fastify.get('/livez', { config: { public: true }, logLevel: 'warn' }, () => ({ status: 'ok' }));
   fastify.get('/readyz', { config: { public: true }, logLevel: 'warn' }, async () => {

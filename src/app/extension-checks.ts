@@ -1,4 +1,4 @@
-import { satisfies } from 'semver';
+import satisfies from 'semver/functions/satisfies';
 import { settings } from '../config/settings';
 import { UserError } from '../config/user-error';
 import type { Extension } from '../api/extension/extension';

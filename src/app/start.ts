@@ -78,19 +78,19 @@ export async function startService(settings: Config, store: Store, output: Desti
   const workers = settings.workers > 1 ? new Workers(settings.workers, output) : undefined;
   const built = await buildService(settings, store, output, undefined, workers);
   const { app, config, database } = built;
-  const { log } = app.getHttpAdapter().getInstance();
+  const fastify = app.getHttpAdapter().getInstance();
   /** Responds to the requests in flight, then closes the application and the database. */
   const stop = async (): Promise<void> => {
-    log.info('Stopping…');
+    fastify.log.info('Stopping…');
     await workers?.stop();
     await stopGracefully(app);
     // Nest has only logged that the server did not stop.
     await database.stop();
-    log.info('Stopped.');
+    fastify.log.info('Stopped.');
   };
   try {
     // Opens METRICS_PORT, in this process also for workers.
-    await app.getHttpAdapter().getInstance().ready();
+    await fastify.ready();
     const url = await (workers ? workers.start(database.url()) : listen(app, config));
     return { ...built, stop, url };
   } catch (error) {
@@ -101,11 +101,10 @@ export async function startService(settings: Config, store: Store, output: Desti
 
 /** Nest's `listen` also logs the error, which `startAnimalStore` prints. */
 async function listen(app: NestFastifyApplication, { host, port }: Config): Promise<string> {
-  try {
-    return await app.getHttpAdapter().getInstance().listen({ host, port });
-  } catch (error) {
+  const fastify = app.getHttpAdapter().getInstance();
+  return fastify.listen({ host, port }).catch((error: unknown) => {
     throw listenError(error);
-  }
+  });
 }
 
 /** Serves requests as a worker, until a signal or the end of the primary process, whose environment it has. */

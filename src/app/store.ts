@@ -46,6 +46,7 @@ export function createStore(given: readonly ExtensionModule[] = []) {
   checkExtensions(OWN_EXTENSIONS, added, version);
   const extensions = [...OWN_EXTENSIONS, ...added];
   return {
+    isExtended: added.length > 0,
     /** The modules that the settings choose. */
     modules: (config: Config) =>
       extensions.flatMap(({ modules = [] }) =>

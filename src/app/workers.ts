@@ -15,8 +15,6 @@ export interface WorkerMessage {
   readonly metrics?: readonly object[];
 }
 
-const METRICS_LIMIT_MS = SECOND_MS;
-const RESTART_MS = SECOND_MS;
 /** The longest stop of a worker; then it is killed. */
 const STOP_LIMIT_MS = 20 * SECOND_MS;
 
@@ -67,10 +65,10 @@ export class Workers {
   /** Lets each worker respond to its requests, and waits for its end. */
   async stop(): Promise<void> {
     this.isRunning = false;
-    const workers = [...this.workers];
     // Unlike `worker.once`, `once` rejects for an error of the channel, such as a message to a worker that has ended.
-    const ends = workers.map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
-    const kill = (signal: NodeJS.Signals): void => workers.forEach((worker) => worker.process.kill(signal));
+    const ends = [...this.workers].map((worker) => new Promise((resolve) => worker.once('exit', resolve)));
+    const kill = (signal: NodeJS.Signals): void =>
+      this.workers.forEach((worker) => worker.process.kill(signal));
     const timer = setTimeout(kill, STOP_LIMIT_MS, 'SIGKILL');
     kill('SIGTERM');
     await Promise.all(ends);
@@ -80,7 +78,7 @@ export class Workers {
   /** Adds the metrics of the workers to those of this process. A worker that hangs or is closing is left out. */
   async metrics(own: readonly object[]): Promise<Registry> {
     const lists = [...this.ready].map(async (worker) => {
-      const signal = AbortSignal.timeout(METRICS_LIMIT_MS);
+      const signal = AbortSignal.timeout(SECOND_MS);
       worker.send('metrics');
       const [message]: WorkerMessage[] = await once(worker, 'message', { signal }).catch(() => []);
       return message?.metrics ?? [];
@@ -108,7 +106,7 @@ export class Workers {
         this.logger.warn(
           `A worker has ended (${signal || `exit status ${status}`}). The service replaces it.`,
         );
-        setTimeout(() => this.isRunning && this.fork(databaseUrl), RESTART_MS);
+        setTimeout(() => this.isRunning && this.fork(databaseUrl), SECOND_MS);
       });
   }
 

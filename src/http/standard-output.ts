@@ -1,6 +1,5 @@
 import { constants, fstatSync, openSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { prettyFactory } from 'pino-pretty';
 import { SonicBoom } from 'sonic-boom';
 
 /** About 18,000 lines that wait while the reader stalls or writing fails. Further ones are dropped. */
@@ -11,11 +10,11 @@ const COLLECT_MS = 10;
 const MAX_WRITE_LENGTH = 16_384;
 const FLUSH_LIMIT_MS = 1_000;
 
-const prettify = prettyFactory({
-  singleLine: true,
-  translateTime: 'SYS:HH:MM:ss',
-  ignore: 'context,reqId,route',
-});
+/** Loads what only a terminal needs. */
+function createPrettifier() {
+  const { prettyFactory }: typeof import('pino-pretty') = require('pino-pretty');
+  return prettyFactory({ singleLine: true, translateTime: 'SYS:HH:MM:ss', ignore: 'context,reqId,route' });
+}
 
 /**
  * Writes lines asynchronously and in order. SonicBoom joins lines, keeps those that cannot be written, and continues at
@@ -26,7 +25,7 @@ export class StandardOutput {
   private readonly stream: SonicBoom;
   /** The lines that the next write contains. */
   private lines = '';
-  private readonly isTerminal = process.stdout.isTTY;
+  private readonly prettify = process.stdout.isTTY ? createPrettifier() : undefined;
 
   constructor(fd = descriptorOf(process.stdout)) {
     // With a `minLength` of 0, `flush` and with it `periodicFlush`, which retries, do nothing.
@@ -39,7 +38,7 @@ export class StandardOutput {
   /** @param line of the log, or a text for a person */
   write(line: string): void {
     if (this.lines === '') setTimeout(() => this.writeLines(), COLLECT_MS);
-    this.lines += this.isTerminal ? prettify(line) : line;
+    this.lines += this.prettify?.(line) ?? line;
     if (this.lines.length > MAX_WRITE_LENGTH) this.writeLines();
   }
 

@@ -7,8 +7,6 @@ import {
   type ResponseObject,
   SwaggerModule,
 } from '@nestjs/swagger';
-import type { FastifyInstance } from 'fastify';
-import { DUMP_SCHEMA, dump, intCoreTag } from 'js-yaml';
 import { stringify } from 'lossless-json';
 import type { Config } from '../../config/config';
 import { UserError } from '../../config/user-error';
@@ -25,13 +23,6 @@ import { basisOf } from './basis';
 /** The error codes in the order of the document: by status, the modules' codes before the common ones. */
 type Codes = readonly DefinedError[];
 type Schemas = Readonly<Record<string, unknown>>;
-
-/** The schema of js-yaml, whose integers may be a bigint. */
-const EXACT_SCHEMA = DUMP_SCHEMA.withTags({
-  ...intCoreTag,
-  identify: (value) => typeof value === 'bigint' || intCoreTag.identify(value),
-  represent: String,
-});
 
 /** An OpenAPI document of the API. */
 export class OpenApiDocument {
@@ -101,19 +92,18 @@ export class OpenApiDocument {
     return [...codes.values()].sort((one, other) => one.status - other.status);
   }
 
-  /**
-   * Adds the schemas to Fastify by name; the serializer of an `@Operation` refers to them. So one class defines the
-   * documented and the sent body.
-   */
-  addSchemasTo(fastify: FastifyInstance): void {
-    // The serializer expects numbers, and ignores bounds and examples. In OpenAPI 3.0 exclusive bounds are booleans.
+  /** Returns the schemas as Fastify's serializer takes them: by name, with numbers, without bounds and examples. */
+  responseSchemas(): Record<string, object> {
+    // In OpenAPI 3.0 exclusive bounds are booleans.
     const text = stringify(this.content.components?.schemas ?? {}) ?? '{}';
-    const local: Record<string, Schemas> = JSON.parse(
+    const local: Record<string, object> = JSON.parse(
       text
         .replaceAll(/"#\/components\/schemas\/([^"]+)"/g, '"$1#"')
         .replaceAll(/"exclusive(?=M(?:ax|in)imum":(?:true|false))/g, '"x-'),
     );
-    for (const [name, schema] of Object.entries(local)) fastify.addSchema({ ...schema, $id: name });
+    return Object.fromEntries(
+      Object.entries(local).map(([name, schema]) => [name, { ...schema, $id: name }]),
+    );
   }
 
   /**
@@ -125,7 +115,15 @@ export class OpenApiDocument {
   }
 
   toYaml(): string {
-    return dump(this.content, { schema: EXACT_SCHEMA, noRefs: true, lineWidth: -1 });
+    // Few services need it.
+    const { DUMP_SCHEMA, dump, intCoreTag }: typeof import('js-yaml') = require('js-yaml');
+    // An integer may be a bigint.
+    const schema = DUMP_SCHEMA.withTags({
+      ...intCoreTag,
+      identify: (value) => typeof value === 'bigint' || intCoreTag.identify(value),
+      represent: String,
+    });
+    return dump(this.content, { schema, noRefs: true, lineWidth: -1 });
   }
 
   /** Adds what @nestjs/swagger has no decorator for: least members, examples of bodies and of required parameters. */

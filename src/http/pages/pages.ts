@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { Marked } from 'marked';
 import { type Config, siteOf } from '../../config/config';
 import { entityTagOf } from '../../api/entity-tags/entity-tag';
 import { JSON_TYPE } from '../../api/errors/api-error';
@@ -26,28 +25,32 @@ const PAGES: Readonly<Record<string, string>> = {
 /** A link of Markdown to another file of the package. */
 const LINK = /\[([^\]]+)\]\((?!https:|#)([^)#]+)([^)]*)\)/g;
 
-const marked = new Marked({
-  renderer: {
-    heading({ tokens, depth, text }) {
-      // The anchors of GitHub.
-      const id = text
-        .toLowerCase()
-        .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
-        .replaceAll(' ', '-');
-      return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+/** Loads a parser that few services need. */
+function markdownParser() {
+  const { Marked }: typeof import('marked') = require('marked');
+  return new Marked({
+    renderer: {
+      heading({ tokens, depth, text }) {
+        // The anchors of GitHub.
+        const id = text
+          .toLowerCase()
+          .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+          .replaceAll(' ', '-');
+        return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
+      },
     },
-  },
-});
+  });
+}
 
 /** Serves the OpenAPI document, the guide, the front page at `/` and Swagger UI at `/docs`, without a key and from memory. */
-export function servePages(fastify: FastifyInstance, config: Config, document: OpenApiDocument): void {
-  const { docsEnabled, publicBaseUrl } = config;
+export function servePages(fastify: FastifyInstance, config: Config, document: () => OpenApiDocument): void {
+  const { docsEnabled, publicBaseUrl, stagingBaseUrl = publicBaseUrl } = config;
   const serveFile = (path: string, headers: Headers, file: string): void => {
     const text = read(file);
     serveStatic(fastify, path, headers, () => text);
   };
-  serveStatic(fastify, '/openapi.json', { 'Content-Type': JSON_TYPE }, () => document.toJson());
-  serveStatic(fastify, '/openapi.yaml', YAML, () => document.toYaml());
+  serveStatic(fastify, '/openapi.json', { 'Content-Type': JSON_TYPE }, () => document().toJson());
+  serveStatic(fastify, '/openapi.yaml', YAML, () => document().toYaml());
   serveFile('/favicon.ico', { 'Content-Type': 'image/svg+xml' }, 'icon.svg');
   serveFile('/guide/pages.css', CSS, 'pages.css');
   serveGuide(fastify, config);
@@ -58,8 +61,7 @@ export function servePages(fastify: FastifyInstance, config: Config, document: O
   serveStatic(fastify, '/', pageHeaders([publicBaseUrl]), () => html);
   // A proxy may have no `/docs`.
   serveFile('/guide/front-page.js', JAVASCRIPT, 'front-page.js');
-  const servers = (document.content.servers ?? []).map(({ url }) => url);
-  serveFile('/docs', pageHeaders(servers), 'docs.html');
+  serveFile('/docs', pageHeaders([...new Set([publicBaseUrl, stagingBaseUrl])]), 'docs.html');
   serveFile('/docs/docs.css', CSS, 'docs.css');
   serveFile('/docs/docs.js', JAVASCRIPT, 'docs.js');
   for (const [file, type] of Object.entries({ 'swagger-ui.css': CSS, 'swagger-ui-bundle.js': JAVASCRIPT }))
@@ -86,7 +88,7 @@ function serveGuide(fastify: FastifyInstance, config: Config): void {
     const root = path.includes('/') ? '../' : './';
     const navigation = pages.map(([to, name]) => `<a href="${root}${to}">${name}</a>`).join('\n');
     serveStatic(fastify, `/${path}`, pageHeaders(), () => {
-      const content = marked.parse(linkPages(text, root), { async: false });
+      const content = markdownParser().parse(linkPages(text, root), { async: false });
       return fill(layout, { title, root, links: navigation, content });
     });
   }
