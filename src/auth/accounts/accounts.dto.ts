@@ -13,23 +13,19 @@ const NAME_SCHEMA = {
   // Neither `*`, `.` nor `..`.
   pattern: '^([^*.]|[^.].|.[^.]|...)',
 } as const;
-export const ACCOUNT = { max: 100, description: 'Name of the account.', example: 'acme' } as const;
-export const KEY_ID = {
-  max: 255,
+const ACCOUNT_FACTS = { description: 'Name of the account.', example: 'acme' } as const;
+export const ACCOUNT = { max: 100, ...ACCOUNT_FACTS } as const;
+export const KEY_ID_FACTS = {
   description: 'Identifier of the key.',
   example: '5a4b1f1e-6c8e-4d6e-9f0a-1b2c3d4e5f60',
 } as const;
+export const KEY_ID = { max: 255, ...KEY_ID_FACTS } as const;
 const LIMIT = { min: 1, max: MAX_REQUESTS, nullable: true } as const;
 
 /** Injects the name of the account in the path. */
 export const AccountName = () =>
   PathParam(
-    {
-      name: 'account',
-      description: ACCOUNT.description,
-      example: ACCOUNT.example,
-      schema: NAME_SCHEMA,
-    },
+    { name: 'account', ...ACCOUNT_FACTS, schema: NAME_SCHEMA },
     (text) => {
       // PostgreSQL stores neither.
       if (/[\0\p{Cs}]/u.test(text)) throw accountErrors.account_not_found();

@@ -10,7 +10,7 @@ import {
 import { PathParam } from '../../api/routes/route-facts';
 import { isCidr } from '../../config/parsers';
 import { HOUR_MS, SECOND_MS } from '../../time/time';
-import { ACCOUNT, KEY_ID, ShortText } from '../accounts/accounts.dto';
+import { ACCOUNT, KEY_ID, KEY_ID_FACTS, ShortText } from '../accounts/accounts.dto';
 import { accountErrors } from '../accounts/accounts.errors';
 import { isShortText, SHORT_TEXT_RULE } from '../accounts/short-text';
 import { GRACE_HOURS, isKeyId, KEY_DAYS, MAX_ADDRESSES, MAX_GRACE_MS } from './api-keys.service';
@@ -27,8 +27,7 @@ export const KeyId = () =>
   PathParam(
     {
       name: 'keyId',
-      description: KEY_ID.description,
-      example: KEY_ID.example,
+      ...KEY_ID_FACTS,
       schema: { type: 'string', format: 'uuid', minLength: 36, maxLength: 36 },
     },
     (text) => {

@@ -24,6 +24,7 @@ export class OwnKeyController {
     if (!standing?.windows.day) throw new Error('ThrottleGuard sets both windows on an uncounted route');
     const { strikes, banAfter, bannedUntil } = standing;
     const { minute, day } = standing.windows;
+    const banEnd = bannedUntil === undefined ? null : new Date(bannedUntil);
     return {
       id: principal.keyId,
       label: principal.label ?? null,
@@ -33,11 +34,7 @@ export class OwnKeyController {
       createdAt: principal.createdAt ?? null,
       expiresAt: principal.expiresAt ?? null,
       limits: { minute: shown(minute), day: shown(day) },
-      strikes: {
-        count: strikes,
-        banAfter,
-        bannedUntil: bannedUntil === undefined ? null : new Date(bannedUntil),
-      },
+      strikes: { count: strikes, banAfter, bannedUntil: banEnd },
     };
   }
 }

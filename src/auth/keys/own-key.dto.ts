@@ -28,8 +28,10 @@ export class ApiKeyLimits {
   })
   readonly minute!: ApiKeyWindow;
 
-  @ApiProperty({ example: { limit: 1_000, remaining: 940, resetAt: '2026-11-22T00:00:00.000Z' } })
-  @Nested(() => ApiKeyWindow, { description: 'The UTC day.' })
+  @Nested(() => ApiKeyWindow, {
+    description: 'The UTC day.',
+    example: { limit: 1_000, remaining: 940, resetAt: '2026-11-22T00:00:00.000Z' },
+  })
   readonly day!: ApiKeyWindow;
 }
 
@@ -45,11 +47,10 @@ export class ApiKeyStrikes {
   @Integer({ ...COUNT, description: 'Strikes that ban the key; 0: no key is banned.', example: 100 })
   readonly banAfter!: number;
 
-  @ApiProperty({ example: null })
   @Timestamp({
     nullable: true,
     description: 'When the ban of the key ends; null if it is not banned.',
-    example: '2026-11-21T12:05:00.000Z',
+    example: null,
   })
   readonly bannedUntil!: Date | null;
 }
