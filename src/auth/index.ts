@@ -17,5 +17,6 @@ export { BearerGuard } from './guards/bearer.guard';
 export { bearerToken, KeyAuthenticator } from './guards/key-authenticator';
 export { AccessGuard, RequireScopeFor } from './guards/access.guard';
 export * from './keys/api-keys.service';
+export { GRACE_HOURS, KEY_DAYS, MAX_ADDRESSES, MAX_GRACE_MS } from './keys/keys.dto';
 export { prefixOf } from './keys/secret';
 export type { Principal } from '../api/routes/request-context';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { ApiKeysService, GRACE_HOURS, KEY_DAYS } from '../auth';
+import { ApiKeysService, GRACE_HOURS, KEY_DAYS, type KeyRequest } from '../auth';
 import { DEFAULT_SCOPES } from '../app/store';
 import {
   accountName,
@@ -21,12 +21,8 @@ const DEFAULT_GRACE = `${GRACE_HOURS}h`;
 
 type IssuedKey = Awaited<ReturnType<ApiKeysService['rotate' | 'create']>>;
 
-interface CreateOptions extends PlanOptions {
-  readonly account: string;
-  readonly scopes: readonly string[];
-  readonly addresses?: readonly string[];
+interface CreateOptions extends PlanOptions, KeyRequest {
   readonly expires: Date | 'never';
-  readonly label: string;
 }
 
 interface ListOptions {

@@ -1,7 +1,7 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 import type { KeyPrefix } from './secret';
 
-/** The key of one program of an account, with the hash of its newest secret. The table `rotated_secrets` has the older ones. */
+/** A key as the service writes it, with the hash of its newest secret. The table `rotated_secrets` has the older ones. */
 @Entity('api_keys')
 export class ApiKeyEntity {
   @PrimaryColumn({ type: 'uuid', default: () => 'gen_random_uuid()' })
@@ -25,24 +25,13 @@ export class ApiKeyEntity {
   @Column({ type: 'text', array: true })
   readonly scopes!: readonly string[];
 
-  /** Ascends in the order of creation, for pages. */
-  @Column({ type: 'bigint', select: false, insert: false, update: false })
-  readonly number!: bigint;
-
   /** The only addresses, or CIDR blocks, of clients that may use the key; empty: all may. */
   @Column({ type: 'inet', array: true, default: [] })
   readonly addresses!: readonly string[];
-
-  @Column({ type: 'timestamptz', name: 'created_at', default: () => 'now()' })
-  readonly createdAt!: Date;
 
   @Column({ type: 'timestamptz', name: 'expires_at', nullable: true })
   readonly expiresAt!: Date | null;
 
   @Column({ type: 'timestamptz', name: 'revoked_at', nullable: true })
   readonly revokedAt!: Date | null;
-
-  /** Rounded down to the minute. */
-  @Column({ type: 'timestamptz', name: 'last_used_at', nullable: true })
-  readonly lastUsedAt!: Date | null;
 }

@@ -2,17 +2,17 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import type { PageRequest } from '../../api/lists/page';
 import { Sql } from '../../database/sql';
-import type { ApiKeyEntity } from './api-key.entity';
 import type { Plan } from '../accounts/plans';
+import type { AccountKey } from './keys.dto';
 import type { KeyPrefix, storedFormOf } from './secret';
 
 /** A key as administrators see it, without its secret. */
-export interface KeyDetails extends Omit<ApiKeyEntity, 'accountId' | 'secretHash'> {
-  /** The name of its account, and its plan. */
-  readonly account: string;
+export interface KeyDetails extends AccountKey {
+  /** Ascends in the order of creation, for pages. */
+  readonly number: bigint;
   readonly plan: Plan;
-  /** Null if the key is not banned now. */
-  readonly bannedUntil: Date | null;
+  readonly prefix: KeyPrefix;
+  readonly expiresAt: Date | null;
 }
 
 const KEYS = `
@@ -57,11 +57,7 @@ export class ApiKeysRepository {
   }
 
   /** Lists a page of keys in the order of their creation, or the other way. */
-  list(
-    { direction, first, count }: PageRequest,
-    accountId: bigint | undefined,
-    now: Date,
-  ): Promise<KeyDetails[]> {
+  list({ direction, first, count }: PageRequest, accountId: bigint | undefined, now: Date) {
     const text = direction === 'ascending' ? list('>=', 'ASC') : list('<=', 'DESC');
     return this.sql.rows<KeyDetails>({ text, isPlannedAnew: true }, [accountId ?? null, now, first, count]);
   }

@@ -7,7 +7,7 @@ import { cutPage, type Page, type PageQuery, pageRequestOf } from '../../api/lis
 import { CONFIG, type Config } from '../../config/config';
 import { UserError } from '../../config/user-error';
 import { recordAudit } from '../../database/audit';
-import { Sql, UUID } from '../../database/sql';
+import { Sql } from '../../database/sql';
 import { Clock } from '../../time/clock';
 import { DAY_MS } from '../../time/time';
 import { accountErrors } from '../accounts/accounts.errors';
@@ -16,35 +16,16 @@ import type { ChangeContext } from '../accounts/accounts.service';
 import { FREE, type PlanChoice } from '../accounts/plans';
 import { ApiKeyEntity } from './api-key.entity';
 import { ApiKeysRepository, type KeyDetails } from './api-keys.repository';
+import { isKeyId, KEY_DAYS, type KeyChange, type NewKey } from './keys.dto';
 import { createSecret, prefixOf, storedFormOf } from './secret';
 
-export interface KeyRequest {
+export interface KeyRequest extends NewKey {
   readonly account: string;
   /** The plan of a new account, `free` by default. For an existing account it must equal the account's plan. */
   readonly choice?: PlanChoice | undefined;
   /** True rejects an account that does not exist. */
-  readonly isExisting?: boolean | undefined;
-  /** Default: those of a buyer. */
-  readonly scopes?: readonly string[] | undefined;
-  /** The only addresses, or CIDR blocks, of clients that may use the key. Default: all may. */
-  readonly addresses?: readonly string[] | undefined;
-  /** Null: the key never expires. Default: in `KEY_DAYS`. */
-  readonly expiresAt?: Date | string | null | undefined;
-  readonly label?: string | undefined;
+  readonly isExisting?: boolean;
 }
-
-/** New values of a key; those that are undefined stay. If `expiresAt` is null, the key never expires. */
-type KeyChange = Partial<
-  Pick<ApiKeyEntity, 'label' | 'scopes' | 'addresses'> & Pick<KeyRequest, 'expiresAt'>
->;
-
-export const MAX_ADDRESSES = 20;
-/** The days after which a new key expires, and the hours of grace of a rotation, unless the request names others. */
-export const KEY_DAYS = 365;
-export const GRACE_HOURS = 24;
-export const MAX_GRACE_MS = 7 * DAY_MS;
-
-const KEY_ID = new RegExp(UUID, 'i');
 
 /** Creates, lists and changes keys, for the operations over HTTP and for the commands. */
 @Injectable()
@@ -217,11 +198,6 @@ export class ApiKeysService {
     if (scopes.every((each) => all.includes(each))) return;
     throw validationFailed([`scopes must be some of ${all.join(', ')}`]);
   }
-}
-
-/** True if the text is a UUID. PostgreSQL would reject any other text with a syntax error. */
-export function isKeyId(text: string): boolean {
-  return KEY_ID.test(text);
 }
 
 function dateOf<Unset extends null | undefined>(time: Date | string | Unset): Date | Unset {

@@ -44,10 +44,10 @@ export class KeysController {
   createKey(
     @CurrentPrincipal() { keyId: madeByKey }: Principal,
     @AccountName() account: string,
-    @Body() { label, scopes, addresses, expiresAt }: NewKey,
+    @Body() key: NewKey,
     @Idempotent({ secretOf: '/keys/:id' }) once: Once,
   ) {
-    const request = { account, isExisting: true, label, scopes, addresses, expiresAt };
+    const request = Object.assign({}, key, { account, isExisting: true });
     return once((transaction) => this.keys.create(request, { madeByKey, transaction }));
   }
 

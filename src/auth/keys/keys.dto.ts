@@ -9,11 +9,19 @@ import {
 } from '../../api/fields/validation.pipe';
 import { PathParam } from '../../api/routes/route-facts';
 import { isCidr } from '../../config/parsers';
-import { HOUR_MS, SECOND_MS } from '../../time/time';
+import { UUID } from '../../database/sql';
+import { DAY_MS, HOUR_MS, SECOND_MS } from '../../time/time';
 import { ACCOUNT, KEY_ID, KEY_ID_FACTS, ShortText } from '../accounts/accounts.dto';
 import { accountErrors } from '../accounts/accounts.errors';
 import { isShortText, SHORT_TEXT_RULE } from '../accounts/short-text';
-import { GRACE_HOURS, isKeyId, KEY_DAYS, MAX_ADDRESSES, MAX_GRACE_MS } from './api-keys.service';
+
+export const MAX_ADDRESSES = 20;
+/** The days after which a new key expires, and the hours of grace of a rotation, unless the request names others. */
+export const KEY_DAYS = 365;
+export const GRACE_HOURS = 24;
+export const MAX_GRACE_MS = 7 * DAY_MS;
+
+const KEY_ID_FORM = new RegExp(UUID, 'i');
 
 const LABEL = { max: 100, description: 'Text for people.', example: 'shop' } as const;
 const EXPIRY = {
@@ -21,6 +29,11 @@ const EXPIRY = {
   description: `When it expires; null for never. A new key expires by default after ${KEY_DAYS} days.`,
   example: '2099-12-31T23:59:59.000Z',
 } as const;
+
+/** True if the text is a UUID. PostgreSQL would reject any other text with a syntax error. */
+export function isKeyId(text: string): boolean {
+  return KEY_ID_FORM.test(text);
+}
 
 /** Injects the id of the key in the path. */
 export const KeyId = () =>
@@ -139,7 +152,7 @@ export class NewKey extends PartialType(PickType(AccountKey, ['label', 'scopes',
   declare readonly label?: string;
 
   @Timestamp({ ...EXPIRY, optional: true }, 'given')
-  declare readonly expiresAt?: string | null;
+  declare readonly expiresAt?: Date | string | null;
 }
 
 @AtLeastOne()
