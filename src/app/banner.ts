@@ -20,11 +20,7 @@ export async function printBanner(service: ListeningService, output: Destination
  *
  * @returns the secret; undefined on later starts and in other deployments
  */
-export async function createDemoKey(
-  app: NestFastifyApplication,
-  { deployment }: Config,
-  { scopes }: Store,
-): Promise<string | undefined> {
+export async function createDemoKey(app: NestFastifyApplication, { deployment }: Config, { scopes }: Store) {
   if (deployment !== 'development') return undefined;
   const issued = await app.get(ApiKeysService, { strict: false }).createFirst({
     account: 'demo',

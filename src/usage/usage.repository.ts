@@ -68,20 +68,13 @@ export class UsageRepository {
   /** Adds to the stored counts, and records the last use of the keys: all of it or nothing. */
   async add(days: readonly KeyDay[]): Promise<void> {
     const columns = ['accountId', 'date', 'keyId', ...COUNTS, 'usedAt'] as const;
-    await this.sql.rows(
-      ADD,
-      columns.map((column) => days.map((day) => day[column])),
-    );
+    const values = columns.map((column) => days.map((day) => day[column]));
+    await this.sql.rows(ADD, values);
   }
 
   /** Reads at most `count` days of keys of an account, or of all accounts. @param from default: 29 days before the last */
-  read(
-    from: string | undefined,
-    to: string,
-    count: number | null,
-    accountId?: bigint,
-  ): Promise<StoredUsage[]> {
-    return this.sql.rows(READ, [from ?? null, to, count, accountId ?? null]);
+  read(from: string | undefined, to: string, count: number | null, accountId?: bigint) {
+    return this.sql.rows<StoredUsage>(READ, [from ?? null, to, count, accountId ?? null]);
   }
 
   /** Keeps the last `days` days of keys, and deletes the others. */

@@ -25,13 +25,11 @@ export class BearerGuard implements CanActivate {
 }
 
 function setIdentity(request: FastifyRequest, identity: Identity): true {
-  const isRejected = 'rejection' in identity;
-  const owner = isRejected ? identity.known : identity.principal;
-  const { addresses } = owner ?? {};
+  const owner = 'rejection' in identity ? identity.known : identity.principal;
   if (owner) request.logFacts = { account: owner.accountName, key: owner.keyId };
-  if (isRejected) request.keyRejection = identity.rejection;
+  if ('rejection' in identity) request.keyRejection = identity.rejection;
   // Counted for the address: a thief of a key cannot use up the requests of its owner.
-  else if (!isAllowedAddress(addresses, request.ip))
+  else if (!isAllowedAddress(identity.principal.addresses, request.ip))
     request.keyRejection = commonErrors.address_not_allowed();
   else request.principal = identity.principal;
   return true;
