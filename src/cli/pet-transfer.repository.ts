@@ -5,7 +5,7 @@ import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import { NEW_PET_COLUMNS, SELECTED_PET_COLUMNS } from '../pets';
 import { recordAudit } from '../database/audit';
 import { WITHOUT_TIMEOUTS } from '../database/migrate';
-import { openConnection } from './open-connection';
+import { withConnection } from './connection';
 import type { PetFile } from './pet-file';
 
 const PETS = `SELECT ${SELECTED_PET_COLUMNS} FROM pets ORDER BY id`;
@@ -18,20 +18,16 @@ export const EXPORTS = {
 } as const;
 
 /** Changes animals in one transaction without timeouts, on a connection of its own. */
-export async function inOwnTransaction(
+export function inOwnTransaction(
   databaseUrl: string,
   work: (client: Client) => Promise<void>,
 ): Promise<void> {
-  const client = await openConnection(databaseUrl);
-  try {
+  return withConnection(databaseUrl, async (client) => {
     await client.query('BEGIN');
     await client.query(WITHOUT_TIMEOUTS);
     await work(client);
     await client.query('COMMIT');
-  } finally {
-    // The server rolls back what was not committed.
-    await client.end();
-  }
+  });
 }
 
 /**

@@ -6,7 +6,7 @@ import { createGzip } from 'node:zlib';
 import type { Client } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import { version } from '../../app/store';
-import { openConnection } from '../open-connection';
+import { withConnection } from '../connection';
 import { WITHOUT_TIMEOUTS } from '../../database/migrate';
 import { type AppliedMigration, readApplied } from '../../database/applied-migrations';
 import { isDatabaseUnavailable } from '../../database/database-errors';
@@ -97,14 +97,11 @@ const namesOf = (tables: BackupHeader['tables']) => tables.map(({ table }) => ta
  */
 export async function backupDatabase(databaseUrl: string, path: string) {
   if (existsSync(path)) throw new UserError(`The file ${path} exists: give another name.`);
-  const client = await openConnection(databaseUrl);
-  try {
+  return withConnection(databaseUrl, async (client) => {
     const header = await beginSnapshot(client);
     const bytes = await writeWholeFile(path, backupText(client, header));
     return { createdAt: header.createdAt, bytes };
-  } finally {
-    await client.end();
-  }
+  });
 }
 
 /**
