@@ -10,7 +10,7 @@ import {
   PLANS,
   SHORT_TEXT_RULE,
 } from '../auth';
-import type { Plan, PlanChoice } from '../auth';
+import type { Limits, Plan, PlanChoice } from '../auth';
 import { isCidr } from '../config/parsers';
 import { DAY_MS, durationMs } from '../time/time';
 import { isCalendarDate } from '../api/fields/fields';
@@ -87,10 +87,8 @@ const textOption = (isValid: (text: string) => boolean, rule: string) =>
 export const label = textOption(isShortText, SHORT_TEXT_RULE);
 export const accountName = textOption(isAccountName, ACCOUNT_NAME_RULE);
 
-export interface PlanOptions {
+export interface PlanOptions extends Partial<Limits> {
   readonly plan?: Plan;
-  readonly perMinute?: number;
-  readonly perDay?: number;
 }
 
 export function planOptions(description: string, isMandatory = false): Option[] {

@@ -68,14 +68,13 @@ export class CommandContext {
   /** Reads all pages of a list. */
   readAll<S, T>(type: Type<S>, list: (service: S, query: SortedPageQuery) => Promise<Page<T>>): Promise<T[]> {
     return this.withService(type, async (service) => {
-      const query = Object.assign(new SortedPageQuery(), { limit: MAX_ITEMS });
-      let page = await list(service, query);
-      const items = [...page.items];
-      while (page.nextCursor !== undefined) {
-        Object.assign(query, { cursor: page.nextCursor });
-        page = await list(service, query);
+      const items: T[] = [];
+      let page: Page<T> | undefined;
+      do {
+        const cursor = page?.nextCursor;
+        page = await list(service, { sort: 'id', limit: MAX_ITEMS, ...(cursor !== undefined && { cursor }) });
         items.push(...page.items);
-      }
+      } while (page.nextCursor !== undefined);
       return items;
     });
   }

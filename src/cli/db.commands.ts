@@ -53,9 +53,7 @@ function addFileCommands(db: OutputCommand, context: CommandContext): void {
         context.withDatabase(work, true),
       );
       const applied = migrated.map((each) => `Applied ${each}.\n`).join('');
-      return {
-        json: { file, createdAt, migrated },
-        text: `${applied}Restored the database as of ${createdAt}.`,
-      };
+      const text = `${applied}Restored the database as of ${createdAt}.`;
+      return { json: { file, createdAt, migrated }, text };
     });
 }

@@ -94,12 +94,8 @@ export function listOf<T>(items: readonly T[], cellsOf: (item: T) => Readonly<Re
   const widths: number[] = [];
   for (const row of table)
     for (const [at, text] of row.entries()) widths[at] = Math.max(widths[at] ?? 0, text.length);
-  const lines = table.map((row) =>
-    row
-      .map((text, at) => text.padEnd(widths[at] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
+  const padded = (text: string, at: number) => text.padEnd(widths[at] ?? 0);
+  const lines = table.map((row) => row.map(padded).join('  ').trimEnd());
   return { json: items, text: lines.join('\n') };
 }
 

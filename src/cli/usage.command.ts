@@ -17,14 +17,9 @@ export function addUsageCommand(usage: OutputCommand, context: CommandContext): 
       // At least one block for at least one request.
       const bar = (count: number, block: string) => block.repeat(Math.ceil((count / most) * BAR_WIDTH));
       return listOf(days, ({ date, account, keyId, label, ...counts }) => {
-        const bars = `${bar(counts.admitted, '█')}${bar(counts.rejected, '░')}`;
-        return {
-          date,
-          account,
-          key: label ?? keyId,
-          ...counts,
-          ...(process.stdout.isTTY && { requests: bars }),
-        };
+        const requests = `${bar(counts.admitted, '█')}${bar(counts.rejected, '░')}`;
+        const bars = process.stdout.isTTY && { requests };
+        return { date, account, key: label ?? keyId, ...counts, ...bars };
       });
     });
 }
