@@ -29,7 +29,7 @@ export class Event {
   @OneOf(EVENT_TYPE, { description: 'What happened.', example: 'pet.created' })
   readonly type!: string;
 
-  @Timestamp({ description: 'When its transaction began.', example: '2026-11-21T12:00:00.000Z' })
+  @Timestamp({ description: 'When its transaction began.' })
   readonly createdAt!: string;
 
   declare readonly data: object;

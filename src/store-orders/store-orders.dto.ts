@@ -38,15 +38,11 @@ export class Order {
   @OneOf(STATUS, { description: 'Status of the order.', example: 'placed' })
   readonly status!: OrderStatus;
 
-  @Timestamp({
-    description: 'When the order was placed (RFC 3339, UTC, to the millisecond).',
-    example: '2026-11-21T12:00:00.000Z',
-  })
+  @Timestamp({ description: 'When the order was placed (RFC 3339, UTC, to the millisecond).' })
   readonly placedAt!: string;
 
   @Timestamp({
     description: 'When the order was placed or last changed (RFC 3339, UTC, to the millisecond).',
-    example: '2026-11-21T12:00:00.000Z',
   })
   readonly updatedAt!: string;
 

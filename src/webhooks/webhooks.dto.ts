@@ -103,20 +103,16 @@ export class Webhook {
   @OneOf(STATUS, { isInEntityTag: false, description: 'Status of the webhook.', example: 'active' })
   readonly status!: string;
 
-  @Timestamp({ description: 'When the webhook was created.', example: '2026-11-21T12:00:00.000Z' })
+  @Timestamp({ description: 'When the webhook was created.' })
   readonly createdAt!: string;
 
-  @Timestamp({
-    description: 'When the webhook was created or last changed.',
-    example: '2026-11-21T12:00:00.000Z',
-  })
+  @Timestamp({ description: 'When the webhook was created or last changed.' })
   readonly updatedAt!: string;
 
   @Timestamp({
     nullable: true,
     isInEntityTag: false,
     description: 'When the last event was delivered; null: none yet.',
-    example: '2026-11-21T12:00:00.000Z',
   })
   readonly lastDeliveryAt!: string | null;
 
@@ -157,7 +153,7 @@ export class Delivery {
   @Text({ max: 100, description: 'Type of the event.', example: 'pet.created' })
   readonly type!: string;
 
-  @Timestamp({ description: 'When the attempt began.', example: '2026-11-21T12:00:00.000Z' })
+  @Timestamp({ description: 'When the attempt began.' })
   readonly at!: string;
 
   @Integer({ min: 0, max: 2_147_483_647, description: 'How long it took, in milliseconds.', example: 120 })

@@ -59,10 +59,11 @@ const RFC_3339 =
  * time as `toISOString` prints it, in UTC to the millisecond.
  */
 export function Timestamp(
-  facts: FieldFacts<string>,
+  given: FieldFacts<string>,
   form: keyof typeof FORMS = 'printed',
 ): PropertyDecorator {
   const isDay = form === 'day';
+  const facts = form === 'printed' ? { example: '2026-11-21T12:00:00.000Z', ...given } : given;
   return declareField(facts, {
     schema: { type: 'string', ...FORMS[form] },
     rule: isDay ? 'a date such as 2026-11-21' : 'a time such as 2026-11-21T12:00:00Z (RFC 3339)',

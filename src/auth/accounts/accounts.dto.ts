@@ -66,7 +66,7 @@ export class Account {
   @Integer({ ...LIMIT, description: 'Of `enterprise`: its requests per UTC day. Null for other plans.' })
   readonly perDay!: number | null;
 
-  @Timestamp({ description: 'When it was created.', example: '2026-11-21T12:00:00.000Z' })
+  @Timestamp({ description: 'When it was created.' })
   readonly createdAt!: Date;
 
   @Timestamp({ nullable: true, description: 'Since when its keys are invalid; null if they are valid.' })

@@ -8,7 +8,7 @@ export class AuditEntry {
   @Int64({ description: 'Identifier. Later entries have higher ones.', example: 1 })
   readonly id!: bigint;
 
-  @Timestamp({ description: 'When the change was made.', example: '2026-11-21T12:00:00.000Z' })
+  @Timestamp({ description: 'When the change was made.' })
   readonly at!: Date;
 
   @Text({ max: 100, description: 'The change, named like a command.', example: 'accounts disable' })

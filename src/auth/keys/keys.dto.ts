@@ -114,7 +114,7 @@ export class AccountKey {
   })
   readonly addresses!: readonly string[];
 
-  @Timestamp({ description: 'When it was created.', example: '2026-11-21T12:00:00.000Z' })
+  @Timestamp({ description: 'When it was created.' })
   readonly createdAt!: Date;
 
   @Timestamp(EXPIRY)

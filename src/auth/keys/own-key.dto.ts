@@ -88,7 +88,6 @@ export class ApiKey {
   @Timestamp({
     nullable: true,
     description: 'When the key was created. Null if the deployment does not know it.',
-    example: '2026-11-21T12:00:00.000Z',
   })
   readonly createdAt!: Date | null;
 
