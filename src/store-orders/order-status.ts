@@ -5,25 +5,18 @@ export const ORDER_STATUSES = ['placed', 'approved', 'delivered', 'cancelled'] a
 
 export type OrderStatus = (typeof ORDER_STATUSES)[number];
 
-/** A buyer and staff may set a status, or only staff (a key with `orders:manage`). */
-export const SET_BY: Readonly<Record<OrderStatus, 'buyer' | 'staff'>> = {
-  placed: 'buyer',
-  approved: 'staff',
-  delivered: 'staff',
-  cancelled: 'buyer',
-};
+export interface Transition {
+  readonly from: readonly OrderStatus[];
+  /** True if only staff (a key with `orders:manage`) may set the status. */
+  readonly isOfStaff: boolean;
+  /** The status that the animal of the order gets; undefined: it keeps its own. */
+  readonly petStatus: PetStatus | undefined;
+}
 
-export const ORDER_STATUSES_BEFORE: Readonly<Record<OrderStatus, readonly OrderStatus[]>> = {
-  placed: [],
-  approved: ['placed'],
-  delivered: ['approved'],
-  cancelled: ['placed', 'approved'],
-};
-
-/** The status that an animal gets when its order gets this one; undefined: it keeps its own. */
-export const PET_STATUS_AFTER = {
-  placed: 'pending',
-  approved: undefined,
-  delivered: 'sold',
-  cancelled: 'available',
-} as const satisfies Record<OrderStatus, PetStatus | undefined>;
+/** The transitions by the status that an order gets. */
+export const TRANSITIONS = {
+  placed: { from: [], isOfStaff: false, petStatus: 'pending' },
+  approved: { from: ['placed'], isOfStaff: true, petStatus: undefined },
+  delivered: { from: ['approved'], isOfStaff: true, petStatus: 'sold' },
+  cancelled: { from: ['placed', 'approved'], isOfStaff: false, petStatus: 'available' },
+} as const satisfies Record<OrderStatus, Transition>;

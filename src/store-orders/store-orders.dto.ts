@@ -10,9 +10,6 @@ const STATUS: Choice = {
   values: ORDER_STATUSES,
 };
 
-/** As `keys create` accepts it. */
-const ACCOUNT_NAME = { max: 100 } as const;
-
 @ApiSchema({ description: 'An order to place. Members that are not listed are ignored.' })
 @QuickDto()
 export class NewOrder {
@@ -55,7 +52,7 @@ export class Order {
   readonly expiresAt!: string | null;
 
   @Text({
-    ...ACCOUNT_NAME,
+    max: 100,
     optional: true,
     description: 'Name of the account that placed the order. Only for a key with the scope `orders:manage`.',
     example: 'shop',
@@ -66,7 +63,7 @@ export class Order {
 @QuickDto()
 export class ListOrdersQuery extends SortedPageQuery {
   @Text({
-    ...ACCOUNT_NAME,
+    max: 100,
     optional: true,
     description:
       'The orders of the account with this name, or of all accounts with `*`. The key needs the scope `orders:manage`.',

@@ -90,14 +90,13 @@ const setExpiry = (found: 'NULL' | 'NOT NULL') => `
 export class StoreOrdersRepository {
   constructor(private readonly sql: Sql) {}
 
-  /** @param accountId null: of any account */
-  async find(id: bigint, accountId: bigint | null): Promise<StoredOrder | undefined> {
-    return (await this.sql.rows<StoredOrder>(FIND, [id, accountId]))[0];
-  }
-
-  /** Locks the row until the transaction ends. */
-  async lock(id: bigint, accountId: bigint | null, transaction: EntityManager) {
-    return (await this.sql.rows<StoredOrder>(LOCK, [id, accountId], transaction))[0];
+  /**
+   * @param accountId null: of any account
+   * @param transaction locks the row until it ends
+   */
+  async find(id: bigint, accountId: bigint | null, transaction?: EntityManager) {
+    const statement = transaction ? LOCK : FIND;
+    return (await this.sql.rows<StoredOrder>(statement, [id, accountId], transaction))[0];
   }
 
   /**

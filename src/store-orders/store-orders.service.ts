@@ -10,7 +10,7 @@ import type { Page } from '../api/lists/page';
 import type { Precondition } from '../api/entity-tags/entity-tag';
 import { petErrors, PetHolds, PetsService } from '../pets';
 import { OrderHooks } from './order-hooks';
-import { ORDER_STATUSES_BEFORE, SET_BY, type OrderStatus, PET_STATUS_AFTER } from './order-status';
+import { type OrderStatus, type Transition, TRANSITIONS } from './order-status';
 import type { ListOrdersQuery, NewOrder, Order } from './store-orders.dto';
 import { orderErrors } from './store-orders.errors';
 import { orderScopes } from './store-orders.scopes';
@@ -71,7 +71,7 @@ export class StoreOrdersService {
 
   /** @throws ApiError `order_not_found` */
   async get(principal: Principal, id: bigint): Promise<Order> {
-    const stored = found(await this.orders.find(id, accountOf(principal)));
+    const stored = await this.find(id, principal);
     const [order = stored] = await this.show(principal, [stored]);
     return order;
   }
@@ -84,7 +84,7 @@ export class StoreOrdersService {
    */
   place({ accountId }: Principal, { petId }: NewOrder, outer?: EntityManager): Promise<Order> {
     return this.sql.transaction(async (transaction) => {
-      await this.pets.changeStatus(petId, PET_STATUS_AFTER.placed, transaction);
+      await this.pets.changeStatus(petId, TRANSITIONS.placed.petStatus, transaction);
       await this.holds.requireNone('placeOrder', petId, transaction);
       const placedAt = new Date(this.clock.now());
       const times = [placedAt, expiryOf(this.config, placedAt)] as const;
@@ -110,16 +110,17 @@ export class StoreOrdersService {
     status: OrderStatus,
     precondition: Precondition<Order>,
   ): Promise<Order> {
-    if (SET_BY[status] === 'staff' && !isStaff(principal)) throw insufficientScope(orderScopes.manage);
+    const { from, isOfStaff }: Transition = TRANSITIONS[status];
+    if (isOfStaff && !isStaff(principal)) throw insufficientScope(orderScopes.manage);
     // The account of an order never changes. Read before the transaction, it occupies no second connection.
     const { account } = isStaff(principal) ? await this.get(principal, id) : {};
     const view = (order: StoredOrder): Order => (account === undefined ? order : { ...order, account });
     return this.sql.transaction(async (transaction) => {
-      const previous = found(await this.orders.lock(id, accountOf(principal), transaction));
+      const previous = await this.find(id, principal, transaction);
       if (previous.status === status) return view(previous);
       // placeOrder responds with an order without `account`, and its tag is for that form.
       precondition(view(previous), previous);
-      if (!ORDER_STATUSES_BEFORE[status].includes(previous.status)) {
+      if (!from.includes(previous.status)) {
         const message = `An order that is ${previous.status} cannot become ${status}.`;
         throw orderErrors.invalid_transition({ message });
       }
@@ -137,9 +138,17 @@ export class StoreOrdersService {
     const updatedAt = new Date(this.clock.now()).toISOString();
     const order = { ...previous, status, updatedAt, expiresAt: null };
     await this.orders.updateStatus(order, transaction);
-    const petStatus = PET_STATUS_AFTER[status];
+    const { petStatus } = TRANSITIONS[status];
     if (petStatus) await this.pets.changeStatus(order.petId, petStatus, transaction);
     await this.hooks.run({ order, accountId: order.accountId, previous: previous.status }, transaction);
+    return order;
+  }
+
+  /** Finds an order that the key accesses; a transaction locks it. @throws ApiError `order_not_found` */
+  private async find(id: bigint, principal: Principal, transaction?: EntityManager): Promise<StoredOrder> {
+    const accountId = isStaff(principal) ? null : principal.accountId;
+    const order = await this.orders.find(id, accountId, transaction);
+    if (!order) throw orderErrors.order_not_found();
     return order;
   }
 
@@ -156,18 +165,7 @@ export function expiryOf({ orderExpiresAfterHours }: OrderConfig, placedAt: Date
   return orderExpiresAfterHours > 0 ? new Date(placedAt.getTime() + orderExpiresAfterHours * HOUR_MS) : null;
 }
 
-/** @throws ApiError `order_not_found` */
-function found(order: StoredOrder | undefined): StoredOrder {
-  if (!order) throw orderErrors.order_not_found();
-  return order;
-}
-
 /** True for a key of the store's staff: it accesses the orders of every account and sees whose they are. */
 function isStaff({ scopes }: Principal): boolean {
   return scopes.includes(orderScopes.manage);
-}
-
-/** Returns the account whose orders the key accesses; null for any. */
-function accountOf(principal: Principal): bigint | null {
-  return isStaff(principal) ? null : principal.accountId;
 }
