@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
+import { Registry } from 'prom-client';
 import type { EntityManager } from 'typeorm';
 import { petEventTypes } from '../pets';
 import { Sql, type Statement } from '../database/sql';
 import { MAX_ITEMS } from '../api/lists/page';
+import { addScrapedGauge } from '../api/scraped-gauge';
 import { EVENT_TYPES, EventTypeRegistry, type TypeFilter } from './event-type-registry';
 
 export interface StoredEvent {
@@ -151,7 +153,12 @@ export class EventsRepository {
   constructor(
     private readonly sql: Sql,
     private readonly types: EventTypeRegistry,
-  ) {}
+    registry: Registry,
+  ) {
+    const help =
+      'Age of the oldest event that readers do not see yet, because a transaction is open (decision 35).';
+    addScrapedGauge(registry, sql, 'animal_store_events_hidden_seconds', help, HIDDEN);
+  }
 
   /** Reads at most `count` events after an id, and at most MAX_ITEMS. No event with an earlier id appears later. */
   async read(
@@ -174,11 +181,6 @@ export class EventsRepository {
   /** Writes an event of an account. @param data JSON */
   async add(type: string, data: string, accountId: bigint, transaction: EntityManager): Promise<void> {
     await this.sql.rows('SELECT record_event($1, $2, $3)', [accountId, type, data], transaction);
-  }
-
-  /** Returns the age of the oldest event that readers do not see yet; 0 if there is none. */
-  async hiddenSeconds(): Promise<number> {
-    return (await this.sql.rows<{ seconds: number }>(HIDDEN, []))[0]?.seconds ?? 0;
   }
 
   /** Makes the ids ascend in a restored database, too. */

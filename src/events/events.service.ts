@@ -1,5 +1,4 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { Registry } from 'prom-client';
 import { AccountsService } from '../auth';
 import type { Principal } from '../auth';
 import { CONFIG, type ConfigOf } from '../config/config';
@@ -8,7 +7,6 @@ import { validationFailed } from '../api/errors/common.errors';
 import { Page, pageRequestOf } from '../api/lists/page';
 import { Clock } from '../time/clock';
 import { PeriodicWork } from '../time/periodic-work';
-import { addScrapedGauge } from '../api/scraped-gauge';
 import { MINUTE_MS } from '../time/time';
 import { EventTypeRegistry } from './event-type-registry';
 import type { ListEventsQuery } from './events.dto';
@@ -34,12 +32,8 @@ export class EventsService extends PeriodicWork {
     private readonly accounts: AccountsService,
     private readonly clock: Clock,
     @Inject(CONFIG) private readonly config: ConfigOf<typeof eventSettings>,
-    registry: Registry,
   ) {
     super('The upkeep of the event log', MINUTE_MS);
-    const help =
-      'Age of the oldest event that readers do not see yet, because a transaction is open (decision 35).';
-    addScrapedGauge(registry, 'animal_store_events_hidden_seconds', help, () => events.hiddenSeconds());
   }
 
   override async onModuleInit(): Promise<void> {

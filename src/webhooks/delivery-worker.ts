@@ -5,7 +5,6 @@ import { Counter, Registry } from 'prom-client';
 import { EventsRepository } from '../events';
 import { Clock } from '../time/clock';
 import { PeriodicWork } from '../time/periodic-work';
-import { addScrapedGauge } from '../api/scraped-gauge';
 import { Semaphore } from '../database/semaphore';
 import { DAY_MS, SECOND_MS } from '../time/time';
 import { AttemptsRepository } from './attempts.repository';
@@ -91,10 +90,6 @@ export class DeliveryWorker extends PeriodicWork {
       labelNames: ['account', 'outcome'],
       registers: [registry],
     });
-    const help = 'Age of the oldest undelivered event of a webhook that is not disabled.';
-    addScrapedGauge(registry, 'animal_store_webhook_oldest_event_seconds', help, () =>
-      webhooks.oldestEventSeconds(),
-    );
   }
 
   override async run(): Promise<void> {
@@ -190,14 +185,9 @@ export class DeliveryWorker extends PeriodicWork {
       const isLast = at + 1 === events.length && events.length < BATCH_SIZE;
       const isOver = isLast || isSlow || performance.now() > endsAt;
       const now = this.now();
-      const delivered = { position: event.id, lastDeliveryAt: now, isSlow };
+      const delivered = { position: event.id, lastDeliveryAt: now, isSlow, ...(isOver && { dueAt: now }) };
       const recovered = { failures: 0, failingSince: null, lastError: null };
-      const isRecorded = await this.update(leased, {
-        ...delivered,
-        ...recovered,
-        ...(isOver && { dueAt: now }),
-      });
-      if (!isRecorded || isOver) return;
+      if (!(await this.update(leased, { ...delivered, ...recovered })) || isOver) return;
     }
     return this.deliverSome(turn, last);
   }

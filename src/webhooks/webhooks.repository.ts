@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { InjectRepository } from '@nestjs/typeorm';
+import { Registry } from 'prom-client';
 import { type EntityManager, type FindOptionsWhere, Repository } from 'typeorm';
 import { nameOfEnabled } from '../auth';
 import { NEWEST } from '../events';
 import { pages } from '../api/lists/lists';
+import { addScrapedGauge } from '../api/scraped-gauge';
 import { Sql, type Statement } from '../database/sql';
 import { HOUR_MS, MAX_CLOCK_DIFFERENCE_MS, SECOND_MS } from '../time/time';
 import { MAX_WEBHOOKS, waitingSince, WebhookEntity } from './webhook.entity';
@@ -86,7 +88,11 @@ export class WebhooksRepository {
   constructor(
     private readonly sql: Sql,
     @InjectRepository(WebhookEntity) private readonly entities: Repository<WebhookEntity>,
-  ) {}
+    registry: Registry,
+  ) {
+    const help = 'Age of the oldest undelivered event of a webhook that is not disabled.';
+    addScrapedGauge(registry, sql, 'animal_store_webhook_oldest_event_seconds', help, OLDEST_EVENT);
+  }
 
   /** Inserts a webhook whose first event is the next one. @returns undefined if the account has too many */
   async insert(values: WebhookValues & Pick<WebhookEntity, 'accountId'>, transaction: EntityManager) {
@@ -143,10 +149,5 @@ export class WebhooksRepository {
   /** Returns a leased webhook as it is now; undefined if another lease has begun, or it was deleted. */
   async findLeased({ id, dueAt }: WebhookEntity): Promise<WebhookEntity | undefined> {
     return (await this.sql.rows<WebhookEntity>(FIND_LEASED, [id, dueAt]))[0];
-  }
-
-  /** Returns the age of the oldest event that waits for its delivery to an enabled webhook; 0 if none does. */
-  async oldestEventSeconds(): Promise<number> {
-    return (await this.sql.rows<{ seconds: number }>(OLDEST_EVENT, []))[0]?.seconds ?? 0;
   }
 }
