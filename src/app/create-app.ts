@@ -25,7 +25,7 @@ import { readJsonBodies } from '../http/json-body.guard';
 import { Metrics } from '../http/metrics';
 import { OpenApiDocument } from '../api/openapi/document';
 import { servePages } from '../http/pages/pages';
-import { checkingCompilers, lazyCompilers } from '../api/openapi/compilers';
+import { compilersOf } from '../api/openapi/compilers';
 import { lazy } from '../api/lazy';
 import { rejectInvalidHttp } from '../http/protocol-errors';
 import { logOptions } from '../http/request-log';
@@ -53,13 +53,12 @@ export async function createApp(
     const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
     return OpenApiDocument.create(app, config, store, added, planTable());
   });
-  const compilersOf = store.isExtended ? checkingCompilers : lazyCompilers;
   const adapter = new FastifyAdapter({
     serverFactory: (handler: FastifyServerFactoryHandler) => connections.createServer(config, handler),
     // protocol-errors.ts has its own handler; Fastify's would run in addition.
     clientErrorHandler: () => undefined,
     ...logOptions(logger),
-    schemaController: { compilersFactory: compilersOf(document) },
+    schemaController: { compilersFactory: compilersOf(document, !store.isExtended) },
     rewriteUrl: rewriteTarget,
     // Fastify would reject longer ones without hooks. framing.ts rejects long URLs.
     routerOptions: { maxParamLength: Number.MAX_SAFE_INTEGER },

@@ -7,32 +7,26 @@ type Compilers = NonNullable<NonNullable<FastifyServerOptions['schemaController'
 type SerializerFactory = NonNullable<Compilers['buildSerializer']>;
 
 /**
- * Returns compilers of schemas for a Fastify without schemas to validate. They compile the serializer of a response at its
- * first use: to compile all takes a tenth of a start. Fastify would also load its compilers at the start.
+ * Returns compilers of schemas for a Fastify without schemas to validate. The serializer of an `@Operation` refers to the
+ * document's schemas by name, so one class defines the documented and the sent body.
+ *
+ * @param isLazy true: a serializer is compiled by the first response, because to compile all takes a tenth of a start; false: a
+ * wrong schema ends the start
  */
-export function lazyCompilers(document: () => OpenApiDocument): Compilers {
-  return {
-    buildSerializer: (added, options) => {
-      const compiler = lazy(() => checkingCompilers(document).buildSerializer(added, options));
-      return (route) => {
-        const serializer = lazy(() => compiler()(route));
-        return (body) => serializer()(body);
-      };
-    },
-    buildValidator,
+export function compilersOf(document: () => OpenApiDocument, isLazy: boolean): Compilers {
+  const compile: SerializerFactory = (added, options) => {
+    const load: NodeJS.Require = createRequire(require.resolve('fastify'));
+    const build: SerializerFactory = load('@fastify/fast-json-stringify-compiler')();
+    return build({ ...Object(added), ...document().responseSchemas() }, options);
   };
-}
-
-/**
- * Returns a compiler that ends the start for a wrong schema. The serializer of an `@Operation` refers to the document's
- * schemas by name, so one class defines the documented and the sent body.
- */
-export function checkingCompilers(document: () => OpenApiDocument) {
-  const load: NodeJS.Require = createRequire(require.resolve('fastify'));
-  const build: SerializerFactory = load('@fastify/fast-json-stringify-compiler')();
-  const buildSerializer: SerializerFactory = (added, options) =>
-    build({ ...Object(added), ...document().responseSchemas() }, options);
-  return { buildSerializer };
+  const compileLazily: SerializerFactory = (added, options) => {
+    const compiler = lazy(() => compile(added, options));
+    return (route) => {
+      const serializer = lazy(() => compiler()(route));
+      return (body) => serializer()(body);
+    };
+  };
+  return { buildSerializer: isLazy ? compileLazily : compile, buildValidator };
 }
 
 function buildValidator(): never {
