@@ -59,9 +59,8 @@ export function readConfig(env: NodeJS.ProcessEnv = process.env, added: Settings
   });
   for (const [variable, fix] of Object.entries(GONE_SETTINGS))
     if (unquoted(env[variable])) problems.push(`${variable} is no longer a setting: ${fix}`);
-  if (problems.length > 0) {
+  if (problems.length > 0)
     throw new UserError(`Invalid settings: ${problems.join('; ')}. Fix them and start again.`);
-  }
   // Each value comes from the parser of its own key.
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion
   return Object.freeze(Object.fromEntries(entries)) as Config;

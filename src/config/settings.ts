@@ -27,10 +27,12 @@ function secret<T>(line: string, parse: Parser<T>, meaning: string): Setting<T> 
 /** In a URL: white space, a `#`, or an `@` behind the host. A password is not encoded, and its rest would be the host. */
 const UNENCODED = /^\w+:\/\/(.*[\s#]|[^/?]*[/?].*@)/is;
 
-/** False for a percent sign without two digits, or with those of no UTF-8: the clients cannot read it. */
-function isDecodable(value: string): boolean {
+/** False for a percent sign without two digits, or with those of no UTF-8. */
+export function isDecodable(value: string): boolean {
+  if (!value.includes('%')) return true;
   try {
-    return decodeURIComponent(value) !== '';
+    decodeURIComponent(value);
+    return true;
   } catch {
     return false;
   }
@@ -62,11 +64,10 @@ const TLS =
 /** The driver verifies the server with each of these, and has a warning of eight lines for all but the last. */
 const VERIFIED = /^(allow|prefer|require|verify-ca|verify-full)$/;
 
-const postgresUrl = serverUrlOf('postgres', 'postgresql');
-
 /** Accepts the forms of libpq with one host, such as `user:password@/database?host=/folder` of Cloud SQL. */
 const databaseUrl: Parser<string> = (value) => {
-  const { searchParams: used } = new URL(postgresUrl(value.replace('@/', '@localhost/')));
+  const parse = serverUrlOf('postgres', 'postgresql');
+  const { searchParams: used } = new URL(parse(value.replace('@/', '@localhost/')));
   for (const [name, given] of used)
     if (/^ssl/i.test(name) && !TLS.test(`${name}=${given}`))
       throw new Error(`has a parameter ${name} that is not supported: remove it or correct its value`);

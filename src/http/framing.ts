@@ -3,6 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { ApiError } from '../api/errors/api-error';
 import { commonErrors } from '../api/errors/common.errors';
 import { COMMON_HEADERS, COMPONENT_HEADERS } from '../api/operation/header-catalogue';
+import { isDecodable } from '../config/settings';
 import { sendError } from './send-error';
 
 /** The longest request target in bytes: Node's parser accepts ASCII only, and limits target and headers together. */
@@ -105,17 +106,6 @@ export function rewriteTarget({ url = '/' }: { readonly url?: string | undefined
   const isApi = API.test(path);
   if (isDecodable(path) && !(isApi && EMPTY_SEGMENT.test(path))) return target;
   return isApi ? '/v1/unroutable' : '/unroutable';
-}
-
-/** True if a path is percent-encoded UTF-8. */
-export function isDecodable(path: string): boolean {
-  if (!path.includes('%')) return true;
-  try {
-    decodeURIComponent(path);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Returns the path of a request target as sent, without query and fragment. */
