@@ -29,11 +29,7 @@ const wordsOf = (text: string) =>
   String.raw`regexp_replace('''' || replace(nullif(pet_words(${text}), ''), ' ', ''' & ''') || ''':*', '''(.)'':\*$', '''\1''')::tsquery`;
 
 export const petPages = pages(
-  {
-    table: 'pets',
-    columns: SELECTED_PET_COLUMNS,
-    read,
-  },
+  { table: 'pets', columns: SELECTED_PET_COLUMNS, read },
   {
     filters: { categoryId: 'category_id', status: 'status' },
     ids: 'id',

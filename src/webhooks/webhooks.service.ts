@@ -133,9 +133,9 @@ export class WebhooksService {
    *
    * @throws ApiError `webhook_not_found`, `event_not_found`
    */
-  async resend({ accountId }: Principal, id: bigint, eventId: bigint): Promise<dto.WebhookTest> {
-    const webhook = found(await this.webhooks.find({ id, accountId }));
-    if (eventId === 0n) return this.resultOf(await this.eventSender.sendTest(webhook));
+  async resend(principal: Principal, id: bigint, eventId: bigint): Promise<dto.WebhookTest> {
+    if (eventId === 0n) return this.test(principal, id);
+    const webhook = found(await this.webhooks.find({ id, accountId: principal.accountId }));
     const [event] = eventId > 0n ? (await this.events.read(eventId - 1n, 1, webhook)).events : [];
     // The retention has removed it, or the webhook does not have its type.
     if (event?.id !== eventId) throw webhookErrors.event_not_found();

@@ -107,13 +107,8 @@ const EXTENSION = 'animal-store:extension';
  * Declares the module of an extension: the members of Nest's `@Module`, and the facts of the extension. If it has one tag,
  * the operations of its controllers get it.
  */
-export function StoreExtension({
-  imports = [],
-  controllers = [],
-  providers = [],
-  exports = [],
-  ...facts
-}: ModuleMetadata & Omit<Extension, 'modules'>): ClassDecorator {
+export function StoreExtension(declared: ModuleMetadata & Omit<Extension, 'modules'>): ClassDecorator {
+  const { imports = [], controllers = [], providers = [], exports = [], ...facts } = declared;
   return (target) => {
     Module({ imports, controllers, providers, exports })(target);
     SetMetadata(EXTENSION, facts)(target);

@@ -198,12 +198,8 @@ interface Int64Facts extends FieldFacts<number | bigint> {
  * Declares an int64: an exact bigint in the handler, and exact digits in JSON. In a query it is a plain decimal. An example,
  * `min` or `max` is a bigint if a number cannot hold it.
  */
-export function Int64({
-  min = MIN_INT64,
-  max = MAX_INT64,
-  maxItems,
-  ...facts
-}: Int64Facts): PropertyDecorator {
+export function Int64(given: Int64Facts): PropertyDecorator {
+  const { min = MIN_INT64, max = MAX_INT64, maxItems, ...facts } = given;
   const items = int64Schema(min, max);
   const isValid = (value: unknown) => typeof value === 'bigint' && value >= min && value <= max;
   if (maxItems === undefined)

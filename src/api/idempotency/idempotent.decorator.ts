@@ -52,12 +52,7 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
       header === undefined ? work() : this.runOnce(parseKey(String(header)), reply, secretOf, work);
   }
 
-  private async runOnce(
-    key: string,
-    reply: FastifyReply,
-    secretOf: string | undefined,
-    work: Work<unknown>,
-  ): Promise<string> {
+  private async runOnce(key: string, reply: FastifyReply, secretOf: string | undefined, work: Work<unknown>) {
     const { rawBody = '' } = reply.request;
     const id = idOf(reply.request, key);
     const bodyHash = hash('sha256', rawBody, 'buffer');

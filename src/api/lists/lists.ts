@@ -2,8 +2,12 @@ import { cutPage, MAX_ITEMS, type Page, type PageQuery, type PageRequest, pageRe
 import type { CoalescedRead } from '../../database/coalesced-read';
 import type { Sql, Statement } from '../../database/sql';
 
+interface Listed {
+  readonly id: bigint;
+}
+
 /** A table that is listed in the order of its `id`. */
-interface ListedTable<Row extends { readonly id: bigint }> {
+interface ListedTable<Row extends Listed> {
   readonly table: string;
   /** The name of the list in its cursors. Default: the table. */
   readonly name?: string;
@@ -65,10 +69,7 @@ const ORDERS = {
  * `pages(KENNELS, { always: ['account_id'], filters: { town: 'town' } })` needs the indexes `(account_id, id)` and
  * `(account_id NULLS FIRST, town, id)`; with all `values` of the town only the second one.
  */
-export function pages<Row extends { readonly id: bigint }>(
-  table: ListedTable<Row>,
-  filters: ListFilters = {},
-): Pages<Row> {
+export function pages<Row extends Listed>(table: ListedTable<Row>, filters: ListFilters = {}): Pages<Row> {
   return new Pages(table, filters);
 }
 
@@ -77,7 +78,7 @@ export function pages<Row extends { readonly id: bigint }>(
  * any depth, and a statement is planned once. Decision 22 explains the row comparisons, the LIMITs, and NULLS FIRST;
  * decision 34 the lists of values and `rare`, decision 38 `search`.
  */
-export class Pages<Row extends { readonly id: bigint }> {
+export class Pages<Row extends Listed> {
   /** By direction and number of values of each condition. */
   private readonly statements = new Map<string, Statement>();
   /** In the order of their parameters. */
@@ -137,7 +138,7 @@ export class Pages<Row extends { readonly id: bigint }> {
   /** Builds a statement. Its parameters are the first id, the number of rows, and the values of each condition. */
   private statementOf(counts: readonly number[], direction: PageRequest['direction']): Statement {
     const { table, columns, read } = this.table;
-    const { from, order } = ORDERS[direction];
+    const { from, order, step } = ORDERS[direction];
     let last = 2;
     const given = this.conditions
       .map((each, at) => ({ ...each, values: Array.from({ length: counts[at] ?? 0 }, () => `$${++last}`) }))
@@ -159,16 +160,13 @@ export class Pages<Row extends { readonly id: bigint }> {
     }
     const { search } = this.filters;
     if (search && has('search')) {
-      const { step } = ORDERS[direction];
-      const isNear = search.near(
-        `(SELECT id FROM ${table} WHERE ${start} ORDER BY id ${order} LIMIT 1)`,
-        step,
-      );
+      const first = `(SELECT id FROM ${table} WHERE ${start} ORDER BY id ${order} LIMIT 1)`;
       const pageOf = (rows: string) => `SELECT * FROM ${found(`${allOf(given)} AND ${rows}`)} ${end}`;
       const isFull = '(SELECT count(*) = $2 FROM near)';
       const page = `SELECT * FROM near WHERE ${isFull} UNION ALL (${pageOf(`NOT ${isFull}`)})`;
       const { text, ...rest } = select(`(${page}) AS page`);
-      return { isPlannedAnew: true, ...rest, text: `WITH near AS (${pageOf(isNear)}) ${text}` };
+      const near = pageOf(search.near(first, step));
+      return { isPlannedAnew: true, ...rest, text: `WITH near AS (${near}) ${text}` };
     }
     if (has('rare')) return { isPlannedAnew: true, ...select(`${table} WHERE ${allOf(given)} AND ${start}`) };
     return { isPipelined: true, ...select(rangesOf(table, given, direction)) };

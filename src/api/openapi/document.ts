@@ -128,13 +128,11 @@ export class OpenApiDocument {
 
   /** Adds what @nestjs/swagger has no decorator for: least members, examples of bodies and of required parameters. */
   private completeSchemas(schemas: Schemas): void {
-    for (const type of this.operations.flatMap(
-      ({ operationId }) => findOperation(operationId)?.types ?? [],
-    )) {
-      const schema = schemas[type.name];
+    const types = this.operations.flatMap(({ operationId }) => findOperation(operationId)?.types ?? []);
+    for (const type of types) {
       const { needsMember, bodyExample: example } = classFactsOf(type);
-      if (isObject(schema))
-        Object.assign(schema, needsMember && { minProperties: 1 }, example && { example });
+      const schema = schemas[type.name] ?? {};
+      Object.assign(schema, needsMember && { minProperties: 1 }, example && { example });
     }
     // Tools that send requests, such as dredd, read no example of a schema.
     for (const each of this.operations.flatMap(({ parameters = [] }) => parameters))

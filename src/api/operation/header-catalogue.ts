@@ -30,18 +30,10 @@ export const REQUEST_HEADERS = {
   ),
 };
 
-function header(description: string, schema: SchemaObject): HeaderObject {
-  return { description, required: true, schema };
-}
-
+const header = (description: string, schema: SchemaObject) => ({ description, required: true, schema });
 /** A response that names the header may lack it. */
-function optional(description: string, schema: SchemaObject): HeaderObject {
-  return { description, required: false, schema };
-}
-
-function constant(value: string): SchemaObject {
-  return { type: 'string', enum: [value] };
-}
+const optional = (description: string, schema: SchemaObject) => ({ description, required: false, schema });
+const constant = (value: string) => ({ type: 'string', enum: [value] });
 
 /** The headers that belong to the responses that name them. */
 const OWN_HEADERS = {

@@ -7,6 +7,7 @@ import {
   ApiOperation,
   ApiResponse,
   getSchemaPath,
+  type SchemaObject,
 } from '@nestjs/swagger';
 import type { DefinedError } from '../errors/api-error';
 import { commonErrors } from '../errors/common.errors';
@@ -142,24 +143,20 @@ function responseOf(operation: RegisteredOperation): MethodDecorator[] {
   const [status, body, description] = returns;
   const response = { status, description, headers: ownHeaders(operation) };
   if (!body) return [ApiResponse(response)];
-  const documented = (type: Type) => ({ type: 'array', maxItems, items: { $ref: getSchemaPath(type) } });
-  if (isList(body))
-    return [
-      ApiExtraModels(body[0]),
-      ApiResponse({ ...response, schema: documented(body[0]) }),
-      RouteSchema({ response: { [status]: listOf(body[0]) } }),
-    ];
-  const object = { $ref: `${body.name}#` };
-  if (!orList)
-    return [ApiResponse({ ...response, type: body }), RouteSchema({ response: { [status]: object } })];
-  const oneOf = [{ $ref: getSchemaPath(body) }, documented(orList)];
-  return [
-    ApiExtraModels(body, orList),
-    ApiResponse({ ...response, schema: { oneOf } }),
-    // Members of JSON Schema.
-    // oxlint-disable-next-line unicorn/no-thenable
-    RouteSchema({ response: { [status]: { if: { type: 'array' }, then: listOf(orList), else: object } } }),
+  const declare = (content: { type: Type } | { schema: SchemaObject }, sent: object, ...models: Type[]) => [
+    ApiExtraModels(...models),
+    ApiResponse({ ...response, ...content }),
+    RouteSchema({ response: { [status]: sent } }),
   ];
+  const documented = (type: Type) => ({ type: 'array', maxItems, items: { $ref: getSchemaPath(type) } });
+  if (isList(body)) return declare({ schema: documented(body[0]) }, listOf(body[0]), body[0]);
+  const object = { $ref: `${body.name}#` };
+  if (!orList) return declare({ type: body }, object);
+  const schema = { oneOf: [{ $ref: getSchemaPath(body) }, documented(orList)] };
+  // Members of JSON Schema.
+  // oxlint-disable-next-line unicorn/no-thenable
+  const sent = { if: { type: 'array' }, then: listOf(orList), else: object };
+  return declare({ schema }, sent, body, orList);
 }
 
 function isList(body: Type | readonly [Type] | undefined): body is readonly [Type] {

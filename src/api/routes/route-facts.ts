@@ -81,23 +81,19 @@ interface ParameterFacts {
   readonly rejects: readonly DefinedError[];
 }
 
+const NONE: ParameterFacts = { decorators: [], rejects: [] };
+
 /**
  * Adds facts of a parameter to its handler. Parameter decorators run last to first, before method decorators.
  *
  * @returns the facts of all parameters, for `@Operation`
  */
-export function addParameterFacts(
-  target: object,
-  key: string | symbol,
-  { decorators, rejects }: ParameterFacts = { decorators: [], rejects: [] },
-): ParameterFacts {
-  const known: ParameterFacts | undefined = Reflect.getOwnMetadata(PARAMETERS, target, key);
-  if (known) {
-    decorators = [...decorators, ...known.decorators];
-    rejects = [...rejects, ...known.rejects];
-  }
-  Reflect.defineMetadata(PARAMETERS, { decorators, rejects }, target, key);
-  return { decorators, rejects };
+export function addParameterFacts(target: object, key: string | symbol, added = NONE): ParameterFacts {
+  const known: ParameterFacts = Reflect.getOwnMetadata(PARAMETERS, target, key) ?? NONE;
+  const decorators = [...added.decorators, ...known.decorators];
+  const all = { decorators, rejects: [...added.rejects, ...known.rejects] };
+  Reflect.defineMetadata(PARAMETERS, all, target, key);
+  return all;
 }
 
 /**
