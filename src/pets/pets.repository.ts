@@ -77,8 +77,7 @@ export class PetsRepository {
   }
 
   async find(id: bigint, transaction?: EntityManager): Promise<Pet | undefined> {
-    const [pet] = await this.sql.rows<Pet>(FIND, [id], transaction);
-    return pet;
+    return (await this.sql.rows<Pet>(FIND, [id], transaction))[0];
   }
 
   /** Locks the row until the transaction ends, and returns it. */
@@ -110,13 +109,7 @@ export class PetsRepository {
   }
 
   /** Changes the status if it is one of `from`. @returns undefined if it is not, or the animal does not exist */
-  async changeStatus(
-    id: bigint,
-    to: PetStatus,
-    from: readonly PetStatus[],
-    transaction: EntityManager,
-  ): Promise<Pet | undefined> {
-    const [pet] = await this.sql.rows<Pet>(CHANGE_STATUS, [id, to, from], transaction);
-    return pet;
+  async changeStatus(id: bigint, to: PetStatus, from: readonly PetStatus[], transaction: EntityManager) {
+    return (await this.sql.rows<Pet>(CHANGE_STATUS, [id, to, from], transaction))[0];
   }
 }
