@@ -29,7 +29,6 @@ interface Program {
   readonly processes?: number;
 }
 
-const WITHOUT_ORDERS = ['hot', 'mixed', 'one', 'create', 'mix', 'limited', 'unknown'] as const;
 const SERVICE = [join(ROOT, 'dist', 'main.js')];
 
 /** In the order of the tables. */
@@ -37,7 +36,6 @@ export const SERVERS = named<Program>()({
   service: { args: SERVICE },
   handwritten: { args: inTypeScript('handwritten.ts') },
   'handwritten-pipelined': { args: inTypeScript('handwritten.ts', 'pipelined') },
-  textbook: { args: inTypeScript('textbook.ts'), loads: WITHOUT_ORDERS },
   bare: { args: inTypeScript('bare.ts'), loads: ['hot'] },
   workers: { args: SERVICE, processes: 2 },
   /** An earlier build of the service in `dist-previous`, on a database of its own, to measure the effect of a change. */
