@@ -35,7 +35,8 @@ export async function createAnimalStore(
   { extensions }: StoreOptions = {},
   config: GivenConfig = {},
 ): Promise<NestFastifyApplication> {
-  const store = createStore(extensions);
+  // The program may add routes and schemas of its own.
+  const store = { ...createStore(extensions), isExtended: true };
   const settings = { ...readConfig(undefined, store.settings), ...config };
   return (await buildService(settings, store)).app;
 }

@@ -97,12 +97,14 @@ export function isUnusable(error: unknown): boolean {
 
 function isSessionEnded(error: unknown): boolean {
   const { severity }: { readonly severity?: unknown } = Object(error);
-  return SESSION_ENDED.test(String(severity)) || SESSION_ENDED_STATE.test(codeOf(error));
+  return (
+    (typeof severity === 'string' && SESSION_ENDED.test(severity)) || SESSION_ENDED_STATE.test(codeOf(error))
+  );
 }
 
 function messageOf(error: unknown): string {
   const { message }: { readonly message?: unknown } = Object(error);
-  return String(message);
+  return typeof message === 'string' ? message : '';
 }
 
 /** The fix if `session_replication_role` is `replica`. Only a superuser may change it. */

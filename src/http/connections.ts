@@ -159,7 +159,10 @@ export class Connections {
     if (isBody) latest.bodyError = error;
     // Without a listener the event would be an uncaught exception.
     if (isBody && latest.listenerCount('error') > 0) latest.emit('error', error);
-    this.add(connection, () => closeInStages(socket, isBody ? '' : print()));
+    const respond = (): void => closeInStages(socket, isBody ? '' : print());
+    // In the next turn the socket may have ended: Node ends it with its client's side if no request is pending.
+    if (connection.tasks.push(respond) === 1) respond();
+    else socket.pause();
   }
 
   /** Runs a task when every earlier request of its connection has its response. */

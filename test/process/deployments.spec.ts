@@ -116,4 +116,25 @@ describe("a team's store", () => {
     await app.close();
     expect(isLast).toBe(true);
   });
+
+  it('built without listening, validates by the schemas of routes that the program adds, and rejects a wrong one', async () => {
+    database = await createDatabase();
+    const create = () => createAnimalStore({}, { databaseUrl: database.directUrl, logLevel: 'silent' });
+    const routeOf = (schema: object) => ({ config: { public: true }, schema });
+    const querystring = { type: 'object', properties: { n: { type: 'integer' } } };
+    const app = await create();
+    const fastify = app.getHttpAdapter().getInstance();
+    fastify.get('/own', routeOf({ querystring }), ({ query }) => query);
+    await app.listen(0, '127.0.0.1');
+    expect((await send(await app.getUrl(), 'GET', '/own?n=5', {})).json).toEqual({ n: 5 });
+    await app.close();
+    const other = await create();
+    const wrong = routeOf({ response: { 200: { type: 'nothing' } } });
+    other
+      .getHttpAdapter()
+      .getInstance()
+      .get('/own', wrong, () => ({}));
+    await expect(other.listen(0, '127.0.0.1')).rejects.toThrow('serialization schema for GET: /own');
+    await other.close();
+  });
 });

@@ -25,9 +25,11 @@ export class ApiError extends HttpException {
     { message = fixed, headers = {}, mistakes = [] }: ErrorOptions = {},
   ) {
     const text = message.slice(0, ApiError.MAX_MESSAGE_LENGTH).toWellFormed();
+    // A stack trace costs more than a response, and clients cause these errors.
+    const { stackTraceLimit } = Error;
+    Error.stackTraceLimit = 0;
     super({ code, message: text, status }, status);
-    this.message = text;
-    this.stack = `ApiError: ${text}`;
+    Error.stackTraceLimit = stackTraceLimit;
     this.code = code;
     this.headers = { ...headers };
     this.mistakes = mistakes;
@@ -38,17 +40,6 @@ export class ApiError extends HttpException {
     return JSON.stringify(this.getResponse());
   }
 }
-
-// `super` creates it instead of an Error of V8: a stack trace costs more than a response, and clients cause these errors.
-Object.setPrototypeOf(
-  ApiError,
-  class {
-    constructor(
-      readonly response: object,
-      readonly status: number,
-    ) {}
-  },
-);
 
 /** The facts about a `code` that do not depend on the request. */
 interface CodeFacts {

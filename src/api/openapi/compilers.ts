@@ -7,11 +7,11 @@ type Compilers = NonNullable<NonNullable<FastifyServerOptions['schemaController'
 type SerializerFactory = NonNullable<Compilers['buildSerializer']>;
 
 /**
- * Returns compilers of schemas for a Fastify without schemas to validate. The serializer of an `@Operation` refers to the
+ * Returns the compilers of Fastify's schemas. The serializer of an `@Operation` refers to the
  * document's schemas by name, so one class defines the documented and the sent body.
  *
- * @param isLazy true: a serializer is compiled by the first response, because to compile all takes a tenth of a start; false: a
- * wrong schema ends the start
+ * @param isLazy true: a serializer is compiled by the first response, because to compile all takes a tenth of a start, and no
+ * route validates by a schema; false: a wrong schema ends the start
  */
 export function compilersOf(document: () => OpenApiDocument, isLazy: boolean): Compilers {
   const compile: SerializerFactory = (added, options) => {
@@ -26,7 +26,8 @@ export function compilersOf(document: () => OpenApiDocument, isLazy: boolean): C
       return (body) => serializer()(body);
     };
   };
-  return { buildSerializer: isLazy ? compileLazily : compile, buildValidator };
+  // Fastify would load its compiler of validators, which no route of ours needs.
+  return isLazy ? { buildSerializer: compileLazily, buildValidator } : { buildSerializer: compile };
 }
 
 function buildValidator(): never {
