@@ -26,7 +26,6 @@ import { Metrics } from '../http/metrics';
 import { OpenApiDocument } from '../api/openapi/document';
 import { servePages } from '../http/pages/pages';
 import { compilersOf } from '../api/openapi/compilers';
-import { lazy } from '../api/lazy';
 import { rejectInvalidHttp } from '../http/protocol-errors';
 import { logOptions } from '../http/request-log';
 import { installResponseHeaders } from '../http/response-headers';
@@ -49,10 +48,10 @@ export async function createApp(
 ): Promise<NestFastifyApplication> {
   const connections = new Connections(logger);
   // At its first use: to make it takes a twentieth of a start.
-  const document = lazy((): OpenApiDocument => {
-    const added = [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
-    return OpenApiDocument.create(app, config, store, added, planTable());
-  });
+  let made: OpenApiDocument | undefined;
+  const errorsOfTeams = () => [...store.errors, ...app.get(PetHolds, { strict: false }).errors()];
+  const document = (): OpenApiDocument =>
+    (made ??= OpenApiDocument.create(app, config, store, errorsOfTeams(), planTable()));
   const adapter = new FastifyAdapter({
     serverFactory: (handler: FastifyServerFactoryHandler) => connections.createServer(config, handler),
     // protocol-errors.ts has its own handler; Fastify's would run in addition.

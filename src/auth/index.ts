@@ -13,9 +13,8 @@ export {
 } from './guards/auth.errors';
 export { Authenticator, type Identity, OWN_AUTHENTICATOR } from './guards/authenticator';
 export { CurrentPrincipal } from './current-principal';
-export { BearerGuard } from './guards/bearer.guard';
 export { bearerToken, KeyAuthenticator } from './guards/key-authenticator';
-export { AccessGuard, RequireScopeFor } from './guards/access.guard';
+export { AccessGuard, BearerGuard, RequireScopeFor } from './guards/access.guard';
 export * from './keys/api-keys.service';
 export { GRACE_HOURS, KEY_DAYS, MAX_ADDRESSES, MAX_GRACE_MS } from './keys/keys.dto';
 export { prefixOf } from './keys/secret';

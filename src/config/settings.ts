@@ -27,9 +27,8 @@ function secret<T>(line: string, parse: Parser<T>, meaning: string): Setting<T> 
 /** In a URL: white space, a `#`, or an `@` behind the host. A password is not encoded, and its rest would be the host. */
 const UNENCODED = /^\w+:\/\/(.*[\s#]|[^/?]*[/?].*@)/is;
 
-/** False for a percent sign without two digits, or with those of no UTF-8. */
+/** False for a percent sign without two digits, or with those of no UTF-8. A text without one is decodable. */
 export function isDecodable(value: string): boolean {
-  if (!value.includes('%')) return true;
   try {
     decodeURIComponent(value);
     return true;

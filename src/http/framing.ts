@@ -104,7 +104,8 @@ export function rewriteTarget({ url = '/' }: { readonly url?: string | undefined
   const target = originForm(url);
   const path = pathOf(target);
   const isApi = API.test(path);
-  if (isDecodable(path) && !(isApi && EMPTY_SEGMENT.test(path))) return target;
+  const isEncoded = path.includes('%');
+  if ((!isEncoded || isDecodable(path)) && !(isApi && EMPTY_SEGMENT.test(path))) return target;
   return isApi ? '/v1/unroutable' : '/unroutable';
 }
 

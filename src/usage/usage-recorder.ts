@@ -66,8 +66,8 @@ export class UsageRecorder extends PeriodicWork {
 
   private dayOf(accountId: bigint, keyId: string, now: number): Counts {
     const name = `${Math.floor(now / DAY_MS)} ${accountId} ${keyId}`;
-    const day = this.days.get(name) ?? { accountId, keyId, date: dateOf(now), usedAt: now, ...NONE };
-    this.days.set(name, day);
+    let day = this.days.get(name);
+    if (!day) this.days.set(name, (day = { accountId, keyId, date: dateOf(now), usedAt: now, ...NONE }));
     day.usedAt = Math.max(day.usedAt, now);
     return day;
   }

@@ -1,14 +1,13 @@
 import { createRequire } from 'node:module';
 import type { FastifyServerOptions } from 'fastify';
-import { lazy } from '../lazy';
 import type { OpenApiDocument } from './document';
 
 type Compilers = NonNullable<NonNullable<FastifyServerOptions['schemaController']>['compilersFactory']>;
 type SerializerFactory = NonNullable<Compilers['buildSerializer']>;
 
 /**
- * Returns the compilers of Fastify's schemas. The serializer of an `@Operation` refers to the
- * document's schemas by name, so one class defines the documented and the sent body.
+ * Returns the compilers of Fastify's schemas. The serializer of an `@Operation` refers to the document's schemas by name, so
+ * one class defines the documented and the sent body.
  *
  * @param isLazy true: a serializer is compiled by the first response, because to compile all takes a tenth of a start, and no
  * route validates by a schema; false: a wrong schema ends the start
@@ -20,10 +19,10 @@ export function compilersOf(document: () => OpenApiDocument, isLazy: boolean): C
     return build({ ...Object(added), ...document().responseSchemas() }, options);
   };
   const compileLazily: SerializerFactory = (added, options) => {
-    const compiler = lazy(() => compile(added, options));
+    let compiler: ReturnType<SerializerFactory> | undefined;
     return (route) => {
-      const serializer = lazy(() => compiler()(route));
-      return (body) => serializer()(body);
+      let serializer: ReturnType<ReturnType<SerializerFactory>> | undefined;
+      return (body) => (serializer ??= (compiler ??= compile(added, options))(route))(body);
     };
   };
   // Fastify would load its compiler of validators, which no route of ours needs.
