@@ -48,6 +48,7 @@ export const measureProfile: Measure = async ({ url }, options, say) => {
     say(`${load.title}: ${perSecond.toFixed(0)}/s`);
   }
   await server.stop();
+  say(`The profile is in ${folder}.`);
   const [file = ''] = readdirSync(folder);
   const profile = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Profile;
   const rows = runs.flatMap(({ title, requests, from, to }) => {
@@ -59,7 +60,7 @@ export const measureProfile: Measure = async ({ url }, options, say) => {
       .filter((each) => !hidden.has(each))
       .map(([group, time]) => [title, group, (time / requests).toFixed(2), (time / busy).toFixed(3)]);
   });
-  const title = `Time of the main thread, ${connections} connections, ${seconds} s. Profile: ${folder}`;
+  const title = `Time of the main thread, ${connections} connections, ${seconds} s`;
   return { table: { title, headings: ['load', 'code', 'µs/request', 'share'], rows } };
 };
 
