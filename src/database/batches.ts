@@ -11,6 +11,15 @@ interface Waiting<Item, Result> {
   readonly reject: (error: unknown) => void;
 }
 
+interface Bounds {
+  /** Batches at a time. */
+  readonly maxRunning: number;
+  /** Longest wait of an item before it is run; then it is 503. */
+  readonly maxWaitMs: number;
+  /** A batch that takes longer no longer counts as running. Default: each counts. */
+  readonly slowMs?: number;
+}
+
 /**
  * Runs items that arrive at the same time with one statement (decisions 15 and 20).
  *
@@ -23,13 +32,10 @@ export class Batches<Item, Result> {
   private isScheduled = false;
   private timer: NodeJS.Timeout | undefined;
 
-  /**
-   * @param run returns the results in the order of the items
-   * @param bounds `maxRunning`: batches at a time; `maxWaitMs`: wait of an item before it is run, then it is 503
-   */
+  /** @param run returns the results in the order of the items */
   constructor(
     private readonly run: (items: readonly Item[]) => Promise<readonly Result[]>,
-    private readonly bounds: { readonly maxRunning: number; readonly maxWaitMs: number },
+    private readonly bounds: Bounds,
   ) {}
 
   add(item: Item): Promise<Result> {
@@ -45,11 +51,17 @@ export class Batches<Item, Result> {
   private begin(): void {
     this.isScheduled = false;
     while (this.running < this.bounds.maxRunning && this.waiting.length > 0) {
-      this.running += 1;
-      void this.settle(this.waiting.splice(0, MAX_ITEMS)).finally(() => {
-        this.running -= 1;
+      const { slowMs } = this.bounds;
+      let isRunning = true;
+      const end = (): void => {
+        clearTimeout(timer);
+        if (isRunning) this.running -= 1;
+        isRunning = false;
         this.begin();
-      });
+      };
+      const timer = slowMs === undefined ? undefined : setTimeout(end, slowMs);
+      this.running += 1;
+      void this.settle(this.waiting.splice(0, MAX_ITEMS)).finally(end);
     }
   }
 

@@ -93,6 +93,13 @@ describe('reading animals', () => {
       expect((await Promise.all(asked)).map(idsOf)).toEqual([...expected, ...expected]);
     });
 
+    it('get their own animals, also one that others get, and 404 for those that do not exist', async () => {
+      const ids = Array.from({ length: 150 }, (_, at) => at % 15);
+      const responses = await Promise.all(ids.map((id) => app.get(`/v1/pets/${id}`, { key })));
+      const expected = ids.map((id) => (id >= 1 && id <= 12 ? id : 'pet_not_found'));
+      expect(responses.map(({ json }) => json.id ?? json.code)).toEqual(expected);
+    });
+
     it('find an animal that was added before the request, also while an earlier request for the page runs', async () => {
       const page = '/v1/pets?sort=-id';
       for (let time = 0; time < 5; time += 1) {
