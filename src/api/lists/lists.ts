@@ -83,6 +83,8 @@ export class Pages<Row extends Listed> {
   private readonly statements = new Map<string, Statement>();
   /** In the order of their parameters. */
   private readonly conditions: readonly Condition[];
+  /** Names the list in its cursors: those of earlier versions have its path. */
+  private readonly path: string;
 
   /** @internal */
   constructor(
@@ -90,6 +92,7 @@ export class Pages<Row extends Listed> {
     private readonly filters: ListFilters,
   ) {
     const { always = [], filters: ranges = {}, rare = {}, ids, search } = filters;
+    this.path = `/${(table.name ?? table.table).replaceAll('_', '/')}`;
     this.conditions = [
       ...conditionsOf('always', Object.fromEntries(always.map((column) => [column, column]))),
       ...conditionsOf('filter', ranges),
@@ -112,9 +115,12 @@ export class Pages<Row extends Listed> {
     given: GivenValues = {},
     shared?: CoalescedRead<Page<Row>>,
   ): Promise<Page<Row>> {
-    const { table, name = table } = this.table;
-    // The cursors of earlier versions have the path of the list.
-    const request = pageRequestOf(`/${name.replaceAll('_', '/')}`, query);
+    const request = pageRequestOf(this.path, query);
+    const read = async () => cutPage(request, await this.rows(sql, request, query, given));
+    return shared ? shared.read(request.key, read) : read();
+  }
+
+  private rows(sql: Sql, request: PageRequest, query: PageQuery, given: GivenValues): Promise<Row[]> {
     const parameters: unknown[] = [request.first, request.count];
     const all: GivenValues = Object.assign({}, query, given);
     const has = (...kinds: Condition['kind'][]) =>
@@ -124,15 +130,14 @@ export class Pages<Row extends Listed> {
     const counts = this.conditions.map(({ kind, member }) => {
       // A client must not choose the account.
       const value = (kind === 'always' ? given : all)[member] ?? presets?.[member];
-      if (value === undefined && kind === 'always') throw new Error(`the list of ${name} needs ${member}`);
+      if (value === undefined && kind === 'always') throw new Error(`the list of ${this.table.table} needs ${member}`);
       const each = Array.isArray(value) && value.length > 0 && kind !== 'ids' ? value : [value];
       return value === undefined ? 0 : parameters.push(...each) && each.length;
     });
     const shape = `${request.direction} ${counts.join(' ')}`;
     const statement = this.statements.get(shape) ?? this.statementOf(counts, request.direction);
     this.statements.set(shape, statement);
-    const read = async () => cutPage(request, await sql.rows<Row>(statement, parameters));
-    return shared ? shared.read(request.key, read) : read();
+    return sql.rows<Row>(statement, parameters);
   }
 
   /** Builds a statement. Its parameters are the first id, the number of rows, and the values of each condition. */
