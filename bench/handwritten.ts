@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import { types } from 'pg';
 import { destination } from 'pino';
-import { hashOfSecret } from '../src/auth/keys/secret';
+import { hashOf, isWellFormed } from '../src/auth/keys/secret';
 import { COLUMNS, openPipelined, openPool } from './handwritten-database';
 import { addOrders, type Authenticated, idIn, Rejection } from './handwritten-orders';
 
@@ -55,8 +55,8 @@ const windows = new Map<string, Windows>();
 
 async function accountOf(request: FastifyRequest): Promise<Account | undefined> {
   const secret = /^bearer (.*)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-  const hash = hashOfSecret(secret);
-  if (hash === undefined) return undefined;
+  if (!isWellFormed(secret)) return undefined;
+  const hash = hashOf(secret);
   const now = Date.now();
   const known = keys.get(hash);
   if (known && now - known.askedAt <= KEY_AGE_MS) return known.account;

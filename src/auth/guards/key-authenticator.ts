@@ -10,7 +10,7 @@ import { CONFIG, type Config } from '../../config/config';
 import { expiredApiKey, invalidApiKey, missingApiKey, revokedApiKey } from './auth.errors';
 import { Authenticator, type Identity } from './authenticator';
 import { KnownKeysRepository, type KnownKey } from './known-keys.repository';
-import { hashOfSecret, type KeyPrefix, prefixOf } from '../keys/secret';
+import { hashOf, isWellFormed, type KeyPrefix, prefixOf } from '../keys/secret';
 
 const AUTHORIZATION = /^authorization$/i;
 const BEARER = /^bearer(?:[ \t]+(.*))?$/i;
@@ -56,10 +56,13 @@ export class KeyAuthenticator extends Authenticator {
   override identify(request: FastifyRequest): Identity | Promise<Identity> {
     const secret = bearerToken(request);
     if (typeof secret !== 'string') return secret;
-    const hash = hashOfSecret(secret);
-    if (hash === undefined || !secret.startsWith(this.prefix)) return { rejection: invalidApiKey() };
-    const lookup = isAdministrativeChange(request) ? this.cache.refresh(hash) : this.cache.lookup(hash);
-    return lookup instanceof Promise ? lookup.then((found) => this.judge(found)) : this.judge(lookup);
+    if (!secret.startsWith(this.prefix)) return { rejection: invalidApiKey() };
+    const hash = hashOf(secret);
+    const known = isAdministrativeChange(request) ? undefined : this.cache.get(hash);
+    if (known) return this.judge(known);
+    // Cached secrets are well-formed. To check the others first would take as long as the rest of this method.
+    if (!isWellFormed(secret)) return { rejection: invalidApiKey() };
+    return this.cache.refresh(hash).then((found) => this.judge(found));
   }
 
   private judge(lookup: KeyLookup | undefined): Identity {
@@ -124,12 +127,12 @@ class KeyCache {
     });
   }
 
-  /** @param hash SHA-256 of the secret as hex */
-  lookup(hash: string): KeyLookup | Promise<KeyLookup | undefined> {
+  /** @param hash SHA-256 of the secret as hex. @returns undefined if it must be read */
+  get(hash: string): KeyLookup | undefined {
     const found = this.known.get(hash) ?? this.unknown.get(hash);
     // The age is negative after the clock was set back. Such an entry counts as expired.
     const ageMs = found ? this.clock.now() - found.askedAt : Number.NaN;
-    return found && ageMs >= 0 && ageMs <= MAX_AGE_MS ? found : this.refresh(hash);
+    return ageMs >= 0 && ageMs <= MAX_AGE_MS ? found : undefined;
   }
 
   /** Reads a key from the database. It joins a query that is already running, whose `askedAt` is the time of its start. */

@@ -26,14 +26,14 @@ export function createSecret(prefix: KeyPrefix): string {
   return `${prefix}${random}${checksum(random)}`;
 }
 
-/** Returns the SHA-256 of a secret as lower-case hex; undefined if its prefix, length or checksum is wrong. */
-export function hashOfSecret(secret: string): string | undefined {
+/** True if the prefix, the length and the checksum of a secret are right. */
+export function isWellFormed(secret: string): boolean {
   const [, random = '', sum] = SECRET.exec(secret) ?? [];
-  return sum !== undefined && sum === checksum(random) ? hashOf(secret) : undefined;
+  return sum !== undefined && sum === checksum(random);
 }
 
-/** Random secrets of 178 bits need no salt and no stretching. */
-function hashOf(secret: string): string {
+/** Returns the SHA-256 of a secret as lower-case hex. Random secrets of 178 bits need no salt and no stretching. */
+export function hashOf(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
