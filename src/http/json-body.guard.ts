@@ -37,15 +37,21 @@ class JsonBodyGuard implements CanActivate {
   ) {}
 
   /** @throws ApiError 413, 415 or 400 */
-  async canActivate(context: ExecutionContext): Promise<true> {
-    const reply = context.switchToHttp().getResponse<FastifyReply>();
-    const { headers, method, raw, routeOptions } = reply.request;
-    const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-    if (hasBody && WITH_BODY.has(method) && !routeOptions.config.unrouted) await this.read(reply);
-    const isStrict = HANDLING.exec(String(headers['prefer']))?.[1]?.toLowerCase() === 'strict';
+  canActivate(context: ExecutionContext): true | Promise<true> {
+    const reply = context.getArgByIndex<FastifyReply>(1);
+    const { headers, method, raw } = reply.request;
+    const isSent = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+    const hasBody = isSent && WITH_BODY.has(method) && !reply.request.routeOptions.config.unrouted;
+    const isStrict = HANDLING.exec(headers['prefer']?.toString() ?? '')?.[1]?.toLowerCase() === 'strict';
     // A list in another form, `id[]=1`, would be ignored and return everything.
-    if (isStrict || /[[\]]|%5[bd]/i.test(raw.url ?? '')) await this.strictHandling.check(reply, isStrict);
-    return true;
+    const isChecked = isStrict || /[[\]]|%5[bd]/i.test(raw.url ?? '');
+    return hasBody || isChecked ? this.readAndCheck(reply, hasBody, isChecked, isStrict) : true;
+  }
+
+  private async readAndCheck(reply: FastifyReply, hasBody: boolean, isChecked: boolean, isStrict: boolean) {
+    if (hasBody) await this.read(reply);
+    if (isChecked) await this.strictHandling.check(reply, isStrict);
+    return true as const;
   }
 
   private async read({ request, raw: response }: FastifyReply): Promise<void> {

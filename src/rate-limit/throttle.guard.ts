@@ -74,12 +74,10 @@ export class ThrottleGuard implements CanActivate {
 
   /** Decides synchronously without Redis, on a route without a limit. @throws ApiError 429 */
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
-    const http = context.switchToHttp();
-    const request = http.getRequest<FastifyRequest>();
+    const [request, reply] = context.getArgs<[FastifyRequest, FastifyReply]>();
     const { config } = request.routeOptions;
     // A public route has only limits of its own.
-    const counted =
-      config.public || this.countInPlan(request, http.getResponse<FastifyReply>(), config.uncounted);
+    const counted = config.public || this.countInPlan(request, reply, config.uncounted);
     if (request.keyRejection || this.routes.unlimited.has(config)) return counted;
     return Promise.resolve(counted).then(() => this.routes.canActivate(context));
   }
