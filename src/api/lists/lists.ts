@@ -130,7 +130,8 @@ export class Pages<Row extends Listed> {
     const counts = this.conditions.map(({ kind, member }) => {
       // A client must not choose the account.
       const value = (kind === 'always' ? given : all)[member] ?? presets?.[member];
-      if (value === undefined && kind === 'always') throw new Error(`the list of ${this.table.table} needs ${member}`);
+      if (value === undefined && kind === 'always')
+        throw new Error(`the list of ${this.table.table} needs ${member}`);
       const each = Array.isArray(value) && value.length > 0 && kind !== 'ids' ? value : [value];
       return value === undefined ? 0 : parameters.push(...each) && each.length;
     });
