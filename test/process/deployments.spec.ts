@@ -118,7 +118,6 @@ describe("a team's store", () => {
   });
 
   it('built without listening, validates by the schemas of routes that the program adds, and rejects a wrong one', async () => {
-    database = await createDatabase();
     const create = () => createAnimalStore({}, { databaseUrl: database.directUrl, logLevel: 'silent' });
     const routeOf = (schema: object) => ({ config: { public: true }, schema });
     const querystring = { type: 'object', properties: { n: { type: 'integer' } } };
