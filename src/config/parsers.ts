@@ -70,3 +70,13 @@ export const origins: Parser<readonly string[]> = list((value) => {
   }
   return value;
 });
+
+/** False for a percent sign without two digits, or with those of no UTF-8. A text without one is decodable. */
+export function isDecodable(value: string): boolean {
+  try {
+    decodeURIComponent(value);
+    return true;
+  } catch {
+    return false;
+  }
+}

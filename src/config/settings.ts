@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { baseUrl, boolean, cidrs, integer, oneOf, optional, origins } from './parsers';
+import { baseUrl, boolean, cidrs, integer, isDecodable, oneOf, optional, origins } from './parsers';
 import { type Parser, text } from './parsers';
 
 /** One environment variable. `.env.example` and `docs/settings.md` are written from these facts. */
@@ -26,16 +26,6 @@ function secret<T>(line: string, parse: Parser<T>, meaning: string): Setting<T> 
 
 /** In a URL: white space, a `#`, or an `@` behind the host. A password is not encoded, and its rest would be the host. */
 const UNENCODED = /^\w+:\/\/(.*[\s#]|[^/?]*[/?].*@)/is;
-
-/** False for a percent sign without two digits, or with those of no UTF-8. A text without one is decodable. */
-export function isDecodable(value: string): boolean {
-  try {
-    decodeURIComponent(value);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** Accepts the URL of one server with a user name and password. Messages do not repeat the value. */
 function serverUrlOf(...schemes: readonly string[]): Parser<string> {

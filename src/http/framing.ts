@@ -3,7 +3,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { ApiError } from '../api/errors/api-error';
 import { commonErrors } from '../api/errors/common.errors';
 import { COMMON_HEADERS, COMPONENT_HEADERS } from '../api/operation/header-catalogue';
-import { isDecodable } from '../config/settings';
+import { isDecodable } from '../config/parsers';
 import { sendError } from './send-error';
 
 /** The longest request target in bytes: Node's parser accepts ASCII only, and limits target and headers together. */

@@ -7,7 +7,7 @@ import createRouter from 'find-my-way';
 import type { ApiError } from '../api/errors/api-error';
 import { commonErrors } from '../api/errors/common.errors';
 import { ANY_KEY, RequireScope, routeFacts, SCOPES } from '../api/routes/route-facts';
-import { isDecodable } from '../config/settings';
+import { isDecodable } from '../config/parsers';
 import { pathOf } from './framing';
 
 /** Knows the methods of every address, by the router that Fastify uses. */
