@@ -1,20 +1,11 @@
-/** A title, headings and rows of text. The first two columns are names. */
+/** A title, and rows by heading. */
 export interface Table {
   readonly title: string;
-  readonly headings: readonly string[];
-  readonly rows: readonly (readonly string[])[];
+  readonly rows: readonly Readonly<Record<string, string | number>>[];
 }
 
-/** Formats the table in Markdown. Each column is as wide as its longest cell. */
-export function toMarkdown({ headings, rows }: Table): string {
-  const widths = headings.map((heading, at) =>
-    Math.max(...[headings, ...rows].map((row) => (row[at] ?? heading).length)),
-  );
-  const line = (cells: readonly string[]): string =>
-    `| ${cells.map((cell, at) => (at < 2 ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0))).join(' | ')} |`;
-  const rule = `|${widths.map((width, at) => (at < 2 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
-  return [line(headings), rule, ...rows.map(line)].join('\n');
-}
+/** Rounds for a table. */
+export const rounded = (value: number, digits = 2): number => Number(value.toFixed(digits));
 
 /** Returns the lower quartile, the median and the upper quartile. */
 export function quartilesOf(values: readonly number[]): [low: number, median: number, high: number] {

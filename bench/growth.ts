@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import { createSecret, storedFormOf } from '../src/auth/keys/secret';
 import { freePort } from '../test/support/free-port';
 import { once } from '../test/support/once';
+import { rounded, type Table } from './figures';
 import { type Load, loads } from './loads';
 import type { Measure } from './options';
 import { startServer } from './servers';
@@ -23,7 +24,7 @@ export const measureGrowth: Measure = async ({ url }, options, say) => {
   // The table of animals only grows.
   const [first = 1, ...later] = pets.toSorted((one, other) => one - other);
   const store = await fill(url, first);
-  const rows: string[][] = [];
+  const rows: Table['rows'][number][] = [];
   for (const count of [first, ...later]) {
     if (count > store.pets) await seedPets(url, count - store.pets);
     store.pets = count;
@@ -36,18 +37,24 @@ export const measureGrowth: Measure = async ({ url }, options, say) => {
         for (const load of options.only.map((name) => loads[name])) {
           deliveries = 0;
           const { seen, sum } = await runObserved(url, server, spread(load, keys), options);
-          const each = [deliveries, sum.buffers].map((figure) => (figure / seen.requests).toFixed(2));
-          const facts = [count, keys.length, receivers, seen.perSecond.toFixed(0)].map(String);
-          rows.push([load.title, ...facts, ...each]);
-          say(rows.at(-1)!.join(', '));
+          const figures = {
+            load: load.title,
+            animals: count,
+            accounts: keys.length,
+            webhooks: receivers,
+            'requests/s': rounded(seen.perSecond, 0),
+            deliveries: rounded(deliveries / seen.requests),
+            buffers: rounded(sum.buffers / seen.requests),
+          };
+          rows.push(figures);
+          say(JSON.stringify(figures));
         }
         await server.stop();
       }
     }
   }
   receiver.close();
-  const headings = ['load', 'animals', 'accounts', 'webhooks', 'requests/s', 'deliveries', 'buffers'];
-  return { table: { title: `${options.connections} connections, ${options.seconds} s`, headings, rows } };
+  return { table: { title: `${options.connections} connections, ${options.seconds} s`, rows } };
 };
 
 const createSecrets = (count: number): string[] => Array.from({ length: count }, () => createSecret(PREFIX));

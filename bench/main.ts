@@ -3,7 +3,6 @@ import { cpus, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { compare } from './compare';
 import { comparisonTable } from './comparison-table';
-import { toMarkdown } from './figures';
 import { measureGrowth } from './growth';
 import { measureMemory } from './memory';
 import { type Measure, type Options, readOptions, USAGE } from './options';
@@ -47,9 +46,10 @@ async function main(): Promise<void> {
   const world = await createWorld(options.name === 'sql' || options.name === 'growth');
   const result = await MEASURES[options.name](world, options, say);
   await world.stop();
-  const { title } = result.table;
+  const { title, rows } = result.table;
   print(`\n${title}; ${machine.processors} × ${machine.model}, Node ${machine.node}`);
-  print(`\n${toMarkdown(result.table)}\n\nKept in ${keepResults(options.name, { options, ...result })}`);
+  console.table(rows);
+  print(`Kept in ${keepResults(options.name, { options, ...result })}`);
 }
 
 /** Writes every run of a measurement as JSON. @returns the name of the file */

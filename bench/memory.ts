@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { rounded } from './figures';
 import { loads } from './loads';
 import type { Measure } from './options';
 import { memoryMiB } from './process-facts';
@@ -35,9 +36,9 @@ export const measureMemory: Measure = async ({ url }, { connections, pets, reque
     'after all requests': now,
     highest,
   };
-  const rows = Object.entries(states).map(([state, mib]) => [state, 'service', mib.toFixed(1)]);
+  const rows = Object.entries(states).map(([state, mib]) => ({ state, MiB: rounded(mib, 1) }));
   const title = `Resident memory, ${sent} requests of the 90/9/1 mix`;
-  return { table: { title, headings: ['state', 'server', 'MiB'], rows } };
+  return { table: { title, rows } };
 };
 
 /** Opens connections of which each has received a response. */

@@ -1,6 +1,7 @@
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { rounded } from './figures';
 import { loads } from './loads';
 import type { Measure } from './options';
 import { startServer } from './servers';
@@ -58,10 +59,15 @@ export const measureProfile: Measure = async ({ url }, options, say) => {
     const hidden = new Set(files.slice(SHOWN_FILES));
     return times
       .filter((each) => !hidden.has(each))
-      .map(([group, time]) => [title, group, (time / requests).toFixed(2), (time / busy).toFixed(3)]);
+      .map(([code, time]) => ({
+        load: title,
+        code,
+        'µs/request': rounded(time / requests),
+        share: rounded(time / busy, 3),
+      }));
   });
   const title = `Time of the main thread, ${connections} connections, ${seconds} s`;
-  return { table: { title, headings: ['load', 'code', 'µs/request', 'share'], rows } };
+  return { table: { title, rows } };
 };
 
 const now = (): number => Number(process.hrtime.bigint() / 1_000n);

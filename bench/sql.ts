@@ -1,6 +1,7 @@
 import { APP_ROLE } from '../src/embedded-postgres/data-folder';
 import { once } from '../test/support/once';
 import { superuserUrl } from '../test/support/superuser';
+import { rounded, type Table } from './figures';
 import { type Load, loads } from './loads';
 import type { Measure, Options } from './options';
 import { type Server, startServer } from './servers';
@@ -37,16 +38,16 @@ export async function runObserved(url: string, server: Server, load: Load, optio
 /** Measures the statements of each load: the time, shared buffers and WAL of one request, or of one order. */
 export const measureSql: Measure = async ({ url }, options, say) => {
   const server = await startServer('service', await fill(url, options.pets));
-  const rows: string[][] = [];
+  const rows: Table['rows'][number][] = [];
   const measure = async (load: Load, title = load.title): Promise<void> => {
     await tidyUp(url);
     const { seen, statements, sum } = await runObserved(url, server, load, options);
     const count = seen.requests / (load.size ?? 1);
-    rows.push([title, 'all', ...cellsOf(sum, count)]);
+    rows.push({ load: title, statement: 'all', ...cellsOf(sum, count) });
     for (const each of statements.filter(({ calls }) => calls / count >= MIN_CALLS)) {
       const query = each.query.replace(/^SELECT .*? FROM/, 'SELECT … FROM').slice(0, SHOWN_LENGTH);
-      const text = `${each.isTopLevel ? '' : 'in it: '}${query.replaceAll('|', '\\|')}`;
-      rows.push([title, text, ...cellsOf(each, count)]);
+      const statement = `${each.isTopLevel ? '' : 'in it: '}${query}`;
+      rows.push({ load: title, statement, ...cellsOf(each, count) });
     }
     say(`${title}: ${seen.perSecond.toFixed(0)}/s`);
   };
@@ -55,8 +56,8 @@ export const measureSql: Measure = async ({ url }, options, say) => {
   if (options.only.includes('order')) await measure(loads.order, 'order without events');
   await server.stop();
   const title = `Of one request or one order (two requests); ${options.connections} connections, ${options.pets} animals`;
-  return { table: { title, headings: ['load', 'statement', 'calls', 'ms', 'buffers', 'WAL bytes'], rows } };
+  return { table: { title, rows } };
 };
 
-const cellsOf = (figures: Figures, count: number): string[] =>
-  FIGURES.map((figure, at) => (figures[figure] / count).toFixed(at < 2 ? 3 : 1));
+const cellsOf = (figures: Figures, count: number): Readonly<Record<string, number>> =>
+  Object.fromEntries(FIGURES.map((figure) => [figure, rounded(figures[figure] / count, 3)]));
