@@ -16,8 +16,8 @@ interface Bounds {
   readonly maxRunning: number;
   /** Longest wait of an item before it is run; then it is 503. */
   readonly maxWaitMs: number;
-  /** A batch that takes longer no longer counts as running. Default: each counts. */
-  readonly slowMs?: number;
+  /** Longest time in which a batch keeps the next one waiting. Default: until it ends. */
+  readonly maxBlockMs?: number;
 }
 
 /**
@@ -28,7 +28,7 @@ interface Bounds {
  */
 export class Batches<Item, Result> {
   private readonly waiting: Waiting<Item, Result>[] = [];
-  private running = 0;
+  private readonly running = new Set<object>();
   private isScheduled = false;
   private timer: NodeJS.Timeout | undefined;
 
@@ -50,29 +50,25 @@ export class Batches<Item, Result> {
 
   private begin(): void {
     this.isScheduled = false;
-    while (this.running < this.bounds.maxRunning && this.waiting.length > 0) {
-      const { slowMs } = this.bounds;
-      let isRunning = true;
+    const { maxRunning, maxBlockMs } = this.bounds;
+    while (this.running.size < maxRunning && this.waiting.length > 0) {
+      const batch = this.waiting.splice(0, MAX_ITEMS);
       const end = (): void => {
-        clearTimeout(timer);
-        if (isRunning) this.running -= 1;
-        isRunning = false;
+        this.running.delete(batch);
         this.begin();
       };
-      const timer = slowMs === undefined ? undefined : setTimeout(end, slowMs);
-      this.running += 1;
-      void this.settle(this.waiting.splice(0, MAX_ITEMS)).finally(end);
+      this.running.add(batch);
+      if (maxBlockMs !== undefined) setTimeout(end, maxBlockMs).unref();
+      void this.settle(batch).finally(end);
     }
   }
 
   private async settle(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
       const results = await this.run(batch.map(({ item }) => item));
-      for (const [at, { resolve, reject }] of batch.entries()) {
-        const result = results[at];
-        if (result === undefined) reject(new Error('a batch returned fewer results than it has items'));
-        else resolve(result);
-      }
+      for (const [at, result] of results.entries()) batch[at]?.resolve(result);
+      for (const { reject } of batch.slice(results.length))
+        reject(new Error('a batch returned fewer results than it has items'));
     } catch (error) {
       if (batch.length === 1 || isDatabaseUnavailable(error)) for (const { reject } of batch) reject(error);
       else

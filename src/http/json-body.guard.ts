@@ -38,20 +38,20 @@ class JsonBodyGuard implements CanActivate {
 
   /** @throws ApiError 413, 415 or 400 */
   canActivate(context: ExecutionContext): true | Promise<true> {
-    const reply = context.getArgByIndex<FastifyReply>(1);
+    const [, reply] = context.getArgs<[FastifyRequest, FastifyReply]>();
     const { headers, method, raw } = reply.request;
-    const isSent = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-    const hasBody = isSent && WITH_BODY.has(method) && !reply.request.routeOptions.config.unrouted;
-    const isStrict = HANDLING.exec(headers['prefer']?.toString() ?? '')?.[1]?.toLowerCase() === 'strict';
+    const hasContent =
+      headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+    const isRead = hasContent && WITH_BODY.has(method) && !reply.request.routeOptions.config.unrouted;
+    const isStrict = HANDLING.exec(String(headers['prefer']))?.[1]?.toLowerCase() === 'strict';
     // A list in another form, `id[]=1`, would be ignored and return everything.
     const isChecked = isStrict || /[[\]]|%5[bd]/i.test(raw.url ?? '');
-    return hasBody || isChecked ? this.readAndCheck(reply, hasBody, isChecked, isStrict) : true;
-  }
-
-  private async readAndCheck(reply: FastifyReply, hasBody: boolean, isChecked: boolean, isStrict: boolean) {
-    if (hasBody) await this.read(reply);
-    if (isChecked) await this.strictHandling.check(reply, isStrict);
-    return true as const;
+    const work = async (): Promise<true> => {
+      if (isRead) await this.read(reply);
+      if (isChecked) await this.strictHandling.check(reply, isStrict);
+      return true;
+    };
+    return isRead || isChecked ? work() : true;
   }
 
   private async read({ request, raw: response }: FastifyReply): Promise<void> {

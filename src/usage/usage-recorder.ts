@@ -65,7 +65,7 @@ export class UsageRecorder extends PeriodicWork {
   }
 
   private dayOf(accountId: bigint, keyId: string, now: number): Counts {
-    const name = `${Math.floor(now / DAY_MS)} ${keyId}`;
+    const name = `${Math.floor(now / DAY_MS)} ${accountId} ${keyId}`;
     let day = this.days.get(name);
     if (!day) this.days.set(name, (day = { accountId, keyId, date: dateOf(now), usedAt: now, ...NONE }));
     day.usedAt = Math.max(day.usedAt, now);

@@ -17,7 +17,7 @@ export class BearerGuard implements CanActivate {
 
   /** Decides synchronously if the key is cached or malformed. */
   canActivate(context: ExecutionContext): true | Promise<true> {
-    const request = context.getArgByIndex<FastifyRequest>(0);
+    const [request] = context.getArgs<[FastifyRequest]>();
     if (request.routeOptions.config.public) return true;
     const identity = this.authenticator.identify(request);
     return identity instanceof Promise
@@ -54,7 +54,7 @@ function isAllowedAddress(addresses: BlockList | undefined, ip: string): boolean
 export class AccessGuard implements CanActivate {
   /** @throws ApiError 401 or 403 */
   canActivate(context: ExecutionContext): true {
-    const request = context.getArgByIndex<FastifyRequest>(0);
+    const [request] = context.getArgs<[FastifyRequest]>();
     const { keyRejection, principal, routeOptions } = request;
     const { public: isPublic, [SCOPES]: scopes } = routeOptions.config;
     if (isPublic) return true;

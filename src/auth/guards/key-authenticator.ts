@@ -60,7 +60,7 @@ export class KeyAuthenticator extends Authenticator {
     const hash = hashOf(secret);
     const known = isAdministrativeChange(request) ? undefined : this.cache.get(hash);
     if (known) return this.judge(known);
-    // Cached secrets are well-formed. To check the others first would take as long as the rest of this method.
+    // To check it takes as long as the rest of this method, and what is cached is well-formed.
     if (!isWellFormed(secret)) return { rejection: invalidApiKey() };
     return this.cache.refresh(hash).then((found) => this.judge(found));
   }
@@ -111,7 +111,7 @@ class KeyCache {
       maxSize: MAX_KNOWN,
       sizeCalculation: () => 1,
       fetchMethod: (hash) => refreshes.add(hash),
-      // A failed refresh keeps the entry: it is still the secret of a key. `lookup` checks its age before use.
+      // A failed refresh keeps the entry: it is still the secret of a key. `get` checks its age before use.
       noDeleteOnFetchRejection: true,
     });
     const lookups = this.batches(keys, false);
