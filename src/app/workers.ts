@@ -114,9 +114,9 @@ export class Workers {
   private copyLines({ process: { stdout } }: Worker): void {
     let rest = '';
     stdout?.setEncoding('utf8').on('data', (chunk: string) => {
-      const lines = (rest + chunk).split('\n');
-      rest = lines.pop() ?? '';
-      for (const line of lines) this.output.write(`${line}\n`);
+      const end = chunk.lastIndexOf('\n') + 1;
+      if (end > 0) this.output.write(rest + chunk.slice(0, end));
+      rest = (end > 0 ? '' : rest) + chunk.slice(end);
     });
   }
 }

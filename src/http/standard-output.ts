@@ -35,10 +35,11 @@ export class StandardOutput {
       .on('drop', (text: string) => (this.droppedLines += text.split('\n').length - 1));
   }
 
-  /** @param line of the log, or a text for a person */
-  write(line: string): void {
+  /** @param lines of the log, or a text for a person */
+  write(lines: string): void {
     if (this.lines === '') setTimeout(() => this.writeLines(), COLLECT_MS);
-    this.lines += this.prettify?.(line) ?? line;
+    const { prettify } = this;
+    this.lines += prettify ? lines.replaceAll(/(.+)\n?/g, (_, line: string) => prettify(line) ?? '') : lines;
     if (this.lines.length > MAX_WRITE_LENGTH) this.writeLines();
   }
 
