@@ -60,7 +60,7 @@ export class KeyAuthenticator extends Authenticator {
     const hash = hashOf(secret);
     const known = isAdministrativeChange(request) ? undefined : this.cache.get(hash);
     if (known) return this.judge(known);
-    // To check it takes as long as the rest of this method, and what is cached is well-formed.
+    // Only before a query: it takes as long as the rest of this method, and every secret in the cache has passed it.
     if (!isWellFormed(secret)) return { rejection: invalidApiKey() };
     return this.cache.refresh(hash).then((found) => this.judge(found));
   }
