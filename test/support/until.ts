@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 
 /** A guard against hanging, not a promise of speed: the machine may be busy. */
 const LIMIT_MS = 120_000;
@@ -13,5 +13,7 @@ export async function until(condition: () => boolean | Promise<boolean>, limitMs
   while (!(await condition())) {
     if (monotonicMs() > deadline) throw new Error(`the condition did not hold within ${limitMs} ms`);
     await sleep(POLL_MS);
+    // Node.js runs all timers that are due before it reads a socket: slow conditions would keep it from reading.
+    await nextTurn();
   }
 }
