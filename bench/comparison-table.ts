@@ -1,5 +1,5 @@
 import type { Comparison, Measurement, Round } from './compare';
-import { medianOf, quartilesOf, rounded, type Table } from './figures';
+import { quartilesOf, rounded, type Table } from './figures';
 import { loads } from './loads';
 import { SERVER_NAMES, type ServerName } from './servers';
 
@@ -11,7 +11,7 @@ export function comparisonTable(title: string, { loads: results, memory }: Compa
     SERVER_NAMES.filter((server) => rounds[0]?.[server]).map((server) => {
       const runs = rounds.flatMap(({ [server]: measured }) => measured ?? []);
       const median = (figure: Figure, digits?: number) =>
-        rounded(medianOf(runs.map((run) => run[figure])), digits);
+        rounded(quartilesOf(runs.map((run) => run[figure]))[1], digits);
       return {
         load: loads[load].title,
         server,

@@ -13,10 +13,6 @@ export function quartilesOf(values: readonly number[]): [low: number, median: nu
   return [quantileOf(sorted, 0.25), quantileOf(sorted, 0.5), quantileOf(sorted, 0.75)];
 }
 
-export function medianOf(values: readonly number[]): number {
-  return quartilesOf(values)[1];
-}
-
 /** Returns the value below which this share of the ascending values lies. */
 export function quantileOf(sorted: ArrayLike<number>, share: number): number {
   const at = (sorted.length - 1) * share;
