@@ -11,7 +11,7 @@ import { SECOND_MS } from '../time/time';
 export function addScrapedGauge(registry: Registry, sql: Sql, name: string, help: string, query: string) {
   const read = async () => (await sql.rows<{ seconds: number }>(query, []))[0]?.seconds ?? 0;
   const collect = async (): Promise<void> => {
-    const late = sleep(SECOND_MS, Number.NaN);
+    const late = sleep(SECOND_MS, Number.NaN, { ref: false });
     gauge.set(await Promise.race([read(), late]).catch(() => Number.NaN));
   };
   const gauge: Gauge = new Gauge({ name, help, registers: [registry], aggregator: 'first', collect });
