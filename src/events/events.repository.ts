@@ -104,7 +104,7 @@ export const READ: Statement = {
   }),
   text: `
     WITH log AS MATERIALIZED (
-      SELECT greatest($1, removed_to) AS start, ${END} AS "end",
+      SELECT least(greatest($1, removed_to), 9223372036854775806) AS start, ${END} AS "end",
         $1 = removed_to OR EXISTS (SELECT FROM events WHERE id = $1 AND id > removed_to) AS is_known
       FROM event_log LIMIT 1
     )

@@ -59,6 +59,8 @@ describe('the parameters of each list', () => {
     );
     for (const cursor of ['abc', '', '%F0%9F%90%B6', `${await cursorOf(list)}=`, ...forged])
       expectError(await get(`${list}cursor=${cursor}`), 400, 'invalid_cursor');
+    for (const place of ['-9223372036854775808', '9223372036854775807'])
+      expect((await get(`${list}cursor=${await forge(list, place)}`)).status).toBeLessThan(500);
   });
 
   it('have a page after the lowest and the highest possible id, in both orders', async () => {
