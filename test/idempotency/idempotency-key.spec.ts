@@ -194,6 +194,8 @@ describe('an Idempotency-Key', () => {
     const first = await note('one');
     expect(first).toMatchObject({ status: 202, text: '{"name":"one"}' });
     expectReplay(await note('one'), first);
+    const empty = await note('204');
+    expectReplay(await note('204'), empty);
     expect(await note('two')).toMatchObject({ status: 202, text: '{"name":"two"}' });
   });
 

@@ -70,7 +70,7 @@ class OncePipe implements PipeTransform<ExecutionContext, Once> {
       const response = {
         status: reply.statusCode,
         location: reply.locationOf(value) ?? null,
-        body: serializeJson(reply, value),
+        body: value === undefined ? '' : serializeJson(reply, value),
         bodyHash,
       };
       // The database must not have a secret.

@@ -24,7 +24,7 @@ class LabController {
   ) {
     return once(async () => {
       reply.code(Number(name) || 202);
-      return { name };
+      return name === '204' ? undefined : { name };
     });
   }
 }
