@@ -29,13 +29,18 @@ export function checkExtensions(
 
 /** @param known the scopes of the store */
 function* problemsOf(
-  { name, scopes = [], events = {}, compatibility = '*' }: Extension,
+  { name, scopes = [], events = {}, migrations = [], compatibility = '*' }: Extension,
   known: readonly string[],
   version: string,
 ): Generator<string> {
-  for (const scope of scopes) {
+  // The header of a 403 has scopes (RFC 6749, 3.3).
+  for (const each of [name, ...scopes])
+    if (!/^[a-z][\w:./*-]*$/.test(each))
+      yield `the name "${each}" of ${name} must begin with a-z, and have only ASCII letters, digits and _:./*-`;
+  for (const scope of scopes)
     if (!scope.startsWith(`${name}:`)) yield `the scope ${scope} of ${name} must begin with "${name}:"`;
-  }
+  for (const { name: migration } of migrations)
+    if (!/\d{13}$/.test(migration)) yield `the migration ${migration} must end with its time in milliseconds`;
   for (const [type, { scope }] of Object.entries(events)) {
     if (!type.startsWith(`${name}.`)) yield `the event type ${type} of ${name} must begin with "${name}."`;
     const unknown = [scope].flat().find((each) => !known.includes(each));

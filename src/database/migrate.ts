@@ -2,6 +2,7 @@ import { DataSource, Migration, MigrationExecutor, type MigrationInterface, type
 import { type AppliedMigration, readApplied } from './applied-migrations';
 import { recordAudit } from './audit';
 import { type DatabaseConfig, dataSourceOptions, SET_ROLE } from './data-source';
+import { isDatabaseUnavailable } from './database-errors';
 import { UserError } from '../config/user-error';
 
 interface SchemaMigration {
@@ -238,8 +239,13 @@ async function applyMigrations(migrations: readonly SchemaMigration[], runner: Q
   if (migrations.length === 0) return;
   const executor = new MigrationExecutor(runner.dataSource, runner);
   await withoutDefaultPrivileges(runner, async () => {
-    for (const { name, timestamp, create } of migrations)
-      await executor.executeMigration(new Migration(undefined, timestamp, name, new create()));
+    for (const { name, timestamp, create } of migrations) {
+      const migration = new Migration(undefined, timestamp, name, new create());
+      await executor.executeMigration(migration).catch((error: unknown) => {
+        if (isDatabaseUnavailable(error)) throw error;
+        throw new UserError(`The migration ${name} fails, so correct it: ${String(error)}.`);
+      });
+    }
   });
 }
 

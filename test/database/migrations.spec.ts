@@ -189,13 +189,12 @@ describe('the reversion of an extension', () => {
 
 describe('a mistake in a migration of an extension', () => {
   const NAME = 'Wrong1795300000009';
-  const DOWN = 'DROP TABLE wrong';
 
   it('ends the start with one sentence, and nothing is applied', async () => {
     const before = await tables();
-    const Wrong = migrationOf(NAME, 'CREATE TABLE pets ()', DOWN);
+    const Wrong = migrationOf(NAME, 'CREATE TABLE pets ()', 'DROP TABLE wrong');
     expect(await messageOf(apply(kennels, extensionOf('wrong', Wrong)))).toBe(
-      'The database cannot be used (relation "pets" already exists): check DATABASE_URL, its server, and the rights of its user.',
+      `The migration ${NAME} fails, so correct it: QueryFailedError: relation "pets" already exists.`,
     );
     expect(await tables()).toEqual(before);
   });

@@ -6,12 +6,12 @@ import { userMessage } from '../../src/app/user-message';
 import { type PetHold, PetHolds, PetsModule } from '../../src/pets';
 import { readConfig } from '../../src/config/config';
 import { startApp, type TestApp } from '../support/app';
-import { kennels, Kennels1795300000000 } from './support/kennels.extension';
+import { kennels, Kennels1795300000000 as MIGRATION } from './support/kennels.extension';
 
 const errorOf = (code: string) =>
   Object.values(defineErrors({ [code]: { status: 409, when: 'never', message: 'Never.' } }));
 const setting = (variable: string) => ({ variable, defaultText: '', parse: parsers.text, meaning: '' });
-const event = (type: string, scope = 'pets:read') => ({ [type]: { data: Map, scope } });
+const event = (type: string, scope = 'pets:read', data: Type = Map) => ({ [type]: { data, scope } });
 
 /** Creates a module whose controller has a handler with these decorators for each list. */
 function moduleWith(...handlers: MethodDecorator[][]): Type {
@@ -36,6 +36,7 @@ const described = (id: string, scope: string, more: object = {}) => {
   return Operation({ ...facts, scope, returns: [204, undefined, ''], ...more });
 };
 const readable = [Get(), RequireScope('pets:read')];
+const twice = (path: string) => [Get(path), described('getOne', 'pets:read')];
 
 /** Creates a module that holds animals with an error of this status. */
 function holding(status: number, forbids: PetHold['forbids']): Type {
@@ -57,6 +58,7 @@ class NeedyModule {}
 
 const UNDECLARED =
   'declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler, which must be a method of a controller.';
+const FORM = 'must begin with a-z, and have only ASCII letters, digits and _:./*-';
 const ONE = { name: 'one' };
 
 describe('the start fails with one sentence for', () => {
@@ -87,6 +89,8 @@ describe('the start fails with one sentence for', () => {
       holding(423, 'removal'),
     ],
     ['The error code internal_error has two definitions', { ...ONE, errors: errorOf('internal_error') }],
+    ['Two operations have the id getOne: rename one of them.', moduleWith(twice('one'), twice('other'))],
+    ['Duplicate DTO detected: "Pet"', { ...ONE, events: event('one.moved', 'pets:read', class Pet {}) }],
   ])('%s', async (sentence, ...given) => {
     const extensions = given.filter((each) => typeof each === 'object');
     const modules = given.filter((each) => typeof each === 'function');
@@ -105,16 +109,11 @@ describe('the start fails with one sentence for', () => {
     [given('extension pets', 'pets', 'pets'), { name: 'pets' }],
     [given('scope one:read', 'one'), { ...ONE, scopes: ['one:read', 'one:read'] }],
     [given('setting port', 'Animal Store'), { ...ONE, settings: { port: setting('MY_PORT') } }],
-    [
-      given('variable KENNEL_PREFIX', 'kennels'),
-      kennels,
-      { ...ONE, settings: { prefix: setting('KENNEL_PREFIX') } },
-    ],
-    [
-      given('migration Kennels1795300000000', 'kennels'),
-      kennels,
-      { ...ONE, migrations: [Kennels1795300000000] },
-    ],
+    [given('variable A', 'one'), { ...ONE, settings: { one: setting('A'), other: setting('A') } }],
+    [given(`migration ${MIGRATION.name}`, 'one'), { ...ONE, migrations: [MIGRATION, MIGRATION] }],
+    [`the name "One" of One ${FORM}`, { name: 'One' }],
+    [`the name "one:읽기" of one ${FORM}`, { ...ONE, scopes: ['one:읽기'] }],
+    ['the migration Map must end with its time in milliseconds', { ...ONE, migrations: [Map as never] }],
     [given('event type pet.created', 'pets', 'pet'), { name: 'pet', events: event('pet.created') }],
     ['the event type pet.sold of one must begin with "one."', { ...ONE, events: event('pet.sold') }],
     [

@@ -70,10 +70,13 @@ export class OpenApiDocument {
    * Lists the common codes, and those that the operations name in `rejects`.
    *
    * @param added the codes of extensions, which every operation can return unless `on` names some
-   * @throws UserError if a code has two definitions
+   * @throws UserError if a code has two definitions, or two operations have one id
    */
   codes(added: Codes = []): Codes {
-    const operations = this.operations.map(({ operationId }) => findOperation(operationId));
+    const ids = this.operations.map(({ operationId }) => operationId);
+    const repeated = ids.find((id, at) => findOperation(id) && ids.indexOf(id) !== at);
+    if (repeated) throw new UserError(`Two operations have the id ${repeated}: rename one of them.`);
+    const operations = ids.map(findOperation);
     const named = operations.flatMap((operation) => operation?.rejects ?? []);
     const modules = named.filter((code) => !commonCodes.includes(code));
     const everywhere = added.map((code) => ({ on: 'every operation' as const, ...code }));
