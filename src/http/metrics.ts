@@ -5,6 +5,7 @@ import type { DataSource } from 'typeorm';
 import { type Config, isWorker } from '../config/config';
 import { commonErrors } from '../api/errors/common.errors';
 import { listenError } from '../config/user-error';
+import { rewriteTarget } from './framing';
 import { sendError } from './send-error';
 import type { Logger } from './logger';
 
@@ -110,18 +111,18 @@ export class Metrics {
     // It serves no request, so it does not see that Redis is back.
     const readOfPrimary = async () =>
       (await read()).filter(({ name }) => name !== `${PREFIX}rate_limit_shared`);
-    const server = createServer({ forceCloseConnections: true });
+    const server = createServer({ forceCloseConnections: true, rewriteUrl: rewriteTarget });
     server.get('/metrics', async (_request, reply) => {
       const registry = workers ? await workers.metrics(await readOfPrimary()) : Registry.merge(registries);
       reply.type(registry.contentType);
       return registry.metrics();
     });
-    for (const path of ['/livez', '/readyz'])
-      server.get(path, (request, reply) => {
-        reply.hijack();
-        fastify.routing(request.raw, reply.raw);
-      });
-    server.setNotFoundHandler((_request, reply) => sendError(reply, commonErrors.route_not_found()));
+    // The health checks, and the errors of the public listener.
+    server.setNotFoundHandler(({ raw }, reply) => {
+      reply.hijack();
+      if (!/^\/(live|ready)z(\?|$)/.test(raw.url ?? '')) raw.url = '/unroutable';
+      fastify.routing(raw, reply.raw);
+    });
     server.setErrorHandler((error, _request, reply) => {
       fastify.log.error({ err: error }, 'metrics failed');
       return sendError(reply, commonErrors.internal_error());

@@ -162,9 +162,10 @@ describe('metrics', () => {
 
 describe('the metrics port', () => {
   it('has 404 for another path, and the port of the service for /metrics', async () => {
-    for (const path of ['/', '/metrics/', '/v1/pets', '/livez/'])
+    for (const path of ['/', '/metrics/', '/v1/pets', '/livez/', '/%ff'])
       expectError(await send(metricsUrl(app), 'GET', path, { isDocumented: false }), 404, 'route_not_found');
     expectError(await app.get('/metrics'), 404, 'route_not_found');
+    expectError(await send(metricsUrl(app), 'POST', '/livez'), 405, 'method_not_allowed');
   });
 
   it('serves /livez and /readyz, with GET and HEAD', async () => {
