@@ -54,7 +54,8 @@ const lacking = (present: string): string => `
 
 /** A restore switches events off for its transaction. */
 const SET_SESSION = `
-  SELECT set_config('animal_store.events', 'on', false), set_config(name, value, false) FROM (${lacking('current_setting(name)')}) AS lacking`;
+  SELECT current_setting('transaction_read_only') = 'on' AS "isReadOnly", ARRAY(SELECT
+    set_config('animal_store.events', 'on', false) || set_config(name, value, false) FROM (${lacking('current_setting(name)')}) AS lacking)`;
 
 /** Sets the same for the role: a pooler gives each transaction another session. A role may lack the privilege. */
 export const SET_ROLE = `
@@ -125,6 +126,14 @@ class Peers {
   readonly connections = new Set<BoundedClient>();
   private renewedAt = -Infinity;
 
+  /** Replaces those that were opened to a read-only server, such as an old primary, when one leads to the new primary. */
+  add(client: BoundedClient): void {
+    this.connections.add(client);
+    const readOnly = [...this.connections].filter((each) => each.isReadOnly);
+    if (readOnly.length === this.connections.size) return;
+    for (const each of readOnly) each.replace(each === client);
+  }
+
   /** Replaces all connections: after a failover, a proxy or a cloud may keep those to the old primary open. */
   renew(): void {
     const now = performance.now();
@@ -138,6 +147,8 @@ type Authentication = { readonly mechanisms?: readonly string[] };
 
 /** The only way to a session. It closes itself when it is unusable, and reports a commit that was a rollback. */
 export class BoundedClient extends Client {
+  /** True if its server was read-only when it was opened. */
+  isReadOnly = false;
   private isReplaced = false;
   private isBusy = false;
   private readonly peers: Peers;
@@ -210,10 +221,10 @@ export class BoundedClient extends Client {
     });
   }
 
-  /** Closes the connection; one that is busy closes after its statement or transaction. */
-  replace(): void {
+  /** Closes the connection; one that is busy, or new, closes after its statement or transaction. */
+  replace(isNew = false): void {
     this.isReplaced = true;
-    if (this.isBusy || this.getTransactionStatus() !== 'I') return;
+    if (isNew || this.isBusy || this.getTransactionStatus() !== 'I') return;
     // The pool does not use an idle connection with an error again.
     this.emit('error', new Error('the connection is replaced'));
     this.connection.stream.destroy();
@@ -223,10 +234,11 @@ export class BoundedClient extends Client {
     try {
       if (this.failure !== undefined) throw this.failure;
       await super.connect();
-      await super.query(SET_SESSION).catch((error: unknown) => {
+      const { rows } = await super.query<{ isReadOnly: boolean }>(SET_SESSION).catch((error: unknown) => {
         throw String(error).includes('session_replication_role') ? unfired([null]) : error;
       });
-      this.peers.connections.add(this);
+      this.isReadOnly = rows[0]?.isReadOnly === true;
+      this.peers.add(this);
       return this;
     } catch (error) {
       void this.end();
