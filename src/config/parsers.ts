@@ -32,7 +32,7 @@ export const boolean: Parser<boolean> = (value) => oneOf('true', 'false')(value)
 
 /** Accepts an http(s) URL or a path that begins with a slash, without query and fragment; removes slashes at the end. */
 export const baseUrl: Parser<string> = (value) => {
-  const isPlain = /^(https?:\/\/|\/(?!\/))[\w\-.~:/@!$&'()*+,;=%[\]]*$/i.test(value);
+  const isPlain = /^(https?:\/\/|\/(?!\/))[\w\-.~:/@!$&'()*+,;=%[\]]+$/i.test(value);
   if (!isPlain || !URL.canParse(value, 'http://localhost')) {
     throw new Error(`must be an http or https URL, or a path that begins with one slash, not "${value}"`);
   }
