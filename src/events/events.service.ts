@@ -1,6 +1,5 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { AccountsService } from '../auth';
-import type { Principal } from '../auth';
+import { AccountsService, type Principal } from '../auth';
 import { CONFIG, type ConfigOf } from '../config/config';
 import * as parsers from '../config/parsers';
 import { validationFailed } from '../api/errors/common.errors';

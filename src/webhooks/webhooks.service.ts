@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { AccountsService } from '../auth';
-import type { Principal } from '../auth';
+import { AccountsService, type Principal } from '../auth';
 import { EventsRepository, EventTypeRegistry } from '../events';
 import { recordAudit } from '../database/audit';
 import { Sql } from '../database/sql';

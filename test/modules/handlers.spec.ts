@@ -103,12 +103,7 @@ class ToysController {
 
   @Post('shelves/:shelfId/pets/:petId/toys')
   @UseGuards(ClosedGuard)
-  @Operation({
-    ...FACTS,
-    id: 'addToy',
-    scope: 'pets:write',
-    returns: [201, Toy, 'The toy.'],
-  })
+  @Operation({ ...FACTS, id: 'addToy', scope: 'pets:write', returns: [201, Toy, 'The toy.'] })
   @Throttle({ default: { limit: 9, ttl: minutes(1) } })
   @Header('X-Toy', 'yes')
   add(

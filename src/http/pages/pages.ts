@@ -32,10 +32,8 @@ function markdownParser() {
     renderer: {
       heading({ tokens, depth, text }) {
         // The anchors of GitHub.
-        const id = text
-          .toLowerCase()
-          .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
-          .replaceAll(' ', '-');
+        const words = text.toLowerCase().match(/[\p{L}\p{N}_ -]/gu) ?? [];
+        const id = words.join('').replaceAll(' ', '-');
         return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
       },
     },
