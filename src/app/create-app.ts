@@ -133,7 +133,7 @@ function nestLogger(logger: Logger): LoggerService {
     verbose: write('trace'),
     warn: (message, context) => {
       // The serializer has one schema for each name; the next major version of @nestjs/swagger throws this.
-      if (/^Duplicate DTO/.test(format(message))) throw new UserError(format(message));
+      if (format(message).startsWith('Duplicate DTO')) throw new UserError(format(message));
       write('warn')(message, context);
     },
     error: (message: unknown, ...details: unknown[]) =>

@@ -239,10 +239,10 @@ async function applyMigrations(migrations: readonly SchemaMigration[], runner: Q
   if (migrations.length === 0) return;
   const executor = new MigrationExecutor(runner.dataSource, runner);
   await withoutDefaultPrivileges(runner, async () => {
-    for (const { name, timestamp, create } of migrations) {
+    for (const { name, timestamp, create, extension } of migrations) {
       const migration = new Migration(undefined, timestamp, name, new create());
       await executor.executeMigration(migration).catch((error: unknown) => {
-        if (isDatabaseUnavailable(error)) throw error;
+        if (extension === undefined || isDatabaseUnavailable(error)) throw error;
         throw new UserError(`The migration ${name} fails, so correct it: ${String(error)}.`);
       });
     }

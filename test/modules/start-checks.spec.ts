@@ -50,10 +50,10 @@ function holding(status: number, forbids: PetHold['forbids']): Type {
 }
 
 @Injectable()
-class NeedyService {
+class Pet {
   constructor(@Inject('TOKEN') readonly token: string) {}
 }
-@Module({ providers: [NeedyService] })
+@Module({ providers: [Pet] })
 class NeedyModule {}
 
 const UNDECLARED =
@@ -79,7 +79,7 @@ describe('the start fails with one sentence for', () => {
     ],
     // The messages of libraries.
     [
-      'Nest can\'t resolve dependencies of the NeedyService (?). Please make sure that the argument "TOKEN"',
+      'Nest can\'t resolve dependencies of the Pet (?). Please make sure that the argument "TOKEN"',
       NeedyModule,
     ],
     ["Method 'GET' already declared for route '/v1/lab'", moduleWith(readable, readable)],
@@ -90,7 +90,7 @@ describe('the start fails with one sentence for', () => {
     ],
     ['The error code internal_error has two definitions', { ...ONE, errors: errorOf('internal_error') }],
     ['Two operations have the id getOne: rename one of them.', moduleWith(twice('one'), twice('other'))],
-    ['Duplicate DTO detected: "Pet"', { ...ONE, events: event('one.moved', 'pets:read', class Pet {}) }],
+    ['Duplicate DTO detected: "Pet"', { ...ONE, events: event('one.moved', 'pets:read', Pet) }],
   ])('%s', async (sentence, ...given) => {
     const extensions = given.filter((each) => typeof each === 'object');
     const modules = given.filter((each) => typeof each === 'function');
