@@ -18,7 +18,9 @@ const SAVE = `
   FROM jsonb_to_recordset($1) AS counters (owner text, minute jsonb, day jsonb)
   ON CONFLICT (owner) DO UPDATE SET
     minute_used = excluded.minute_used, minute_ends_at = excluded.minute_ends_at,
-    day_used = excluded.day_used, day_ends_at = excluded.day_ends_at`;
+    day_used = CASE rate_limit_counters.day_ends_at WHEN excluded.day_ends_at
+      THEN greatest(rate_limit_counters.day_used, excluded.day_used) ELSE excluded.day_used END,
+    day_ends_at = excluded.day_ends_at`;
 
 const LOAD = `
   SELECT owner,
