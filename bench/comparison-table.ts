@@ -1,5 +1,5 @@
 import type { Comparison, Measurement, Round } from './compare';
-import { quartilesOf, rounded, type Table } from './figures';
+import { median, quartilesOf, rounded, type Table } from './figures';
 import { loads } from './loads';
 import { SERVER_NAMES, type ServerName } from './servers';
 
@@ -10,16 +10,16 @@ export function comparisonTable(title: string, { loads: results, memory }: Compa
   const rows = results.flatMap(({ load, rounds }) =>
     SERVER_NAMES.filter((server) => rounds[0]?.[server]).map((server) => {
       const runs = rounds.flatMap(({ [server]: measured }) => measured ?? []);
-      const median = (figure: Figure, digits?: number) =>
-        rounded(quartilesOf(runs.map((run) => run[figure]))[1], digits);
+      const medianOf = (figure: Figure, digits?: number) =>
+        rounded(median(runs.map((run) => run[figure])), digits);
       return {
         load: loads[load].title,
         server,
-        'requests/s': median('perSecond', 0),
-        'p50 ms': median('p50Ms'),
-        'p99 ms': median('p99Ms'),
-        'CPU s/1000': median('serverCpu', 3),
-        'PostgreSQL CPU s/1000': median('postgresCpu', 3),
+        'requests/s': medianOf('perSecond', 0),
+        'p50 ms': medianOf('p50Ms'),
+        'p99 ms': medianOf('p99Ms'),
+        'CPU s/1000': medianOf('serverCpu', 3),
+        'PostgreSQL CPU s/1000': medianOf('postgresCpu', 3),
         'memory MiB': rounded(memory[server] ?? 0, 0),
         'service is … times as fast': ratioTo(rounds, server, 'perSecond'),
         'p99 of service ÷ this': ratioTo(rounds, server, 'p99Ms'),
@@ -35,6 +35,6 @@ function ratioTo(rounds: readonly Round[], server: ServerName, figure: Figure): 
     service && baseline ? [service[figure] / baseline[figure]] : [],
   );
   if (server === 'service' || ratios.length === 0) return '';
-  const [low, median, high] = quartilesOf(ratios);
-  return `${median.toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)})`;
+  const [low, middle, high] = quartilesOf(ratios);
+  return `${middle.toFixed(2)} (${low.toFixed(2)}–${high.toFixed(2)})`;
 }

@@ -13,6 +13,8 @@ export function quartilesOf(values: readonly number[]): [low: number, median: nu
   return [quantileOf(sorted, 0.25), quantileOf(sorted, 0.5), quantileOf(sorted, 0.75)];
 }
 
+export const median = (values: readonly number[]): number => quartilesOf(values)[1];
+
 /** Returns the value below which this share of the ascending values lies. */
 export function quantileOf(sorted: ArrayLike<number>, share: number): number {
   const at = (sorted.length - 1) * share;

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
-import { median } from '../long/support/median';
+import { median } from '../../bench/figures';
 import { codeBlocksOf, type Document, documents, filesOf, read, ROOT } from './documents';
 
 const MAX_WORDS = 13_500;

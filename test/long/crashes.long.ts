@@ -12,7 +12,6 @@ import { BuiltService } from './support/built-service';
 import { FeedReader, settle } from './support/event-feed';
 import { ALL_SCOPES, createKey } from './support/keys';
 import { Load } from './support/load';
-import { median } from './support/median';
 
 const KILLS = 4;
 const WALKS = 16;
@@ -83,7 +82,7 @@ describe('two instances on a PostgreSQL with fsync on', () => {
       server.url(),
       'SELECT count(*)::int AS animals, count(DISTINCT xmin::text)::int AS transactions FROM pets',
     );
-    const recoveryMs = Math.round(median(recoveries));
+    const recoveryMs = Math.round(Math.max(...recoveries));
     process.stdout.write(`crashes: ${JSON.stringify({ kills: KILLS, ...found, ...rows, recoveryMs })}\n`);
     expect(details).toEqual([]);
     // Some creations were joined.

@@ -1,12 +1,12 @@
 import { execFileSync } from 'node:child_process';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from '../../bench/figures';
 import { send } from '../support/http';
 import { itWhen } from '../support/it-when';
 import { dataFolder } from '../support/service';
 import { BuiltService } from './support/built-service';
 import { createKey } from './support/keys';
-import { median } from './support/median';
 
 const SOCKETS = 2_000;
 /** The number of connections to open in one turn. More would overflow the listener's backlog. */

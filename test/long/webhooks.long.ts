@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { median } from '../../bench/figures';
 import { send } from '../support/http';
 import { dataFolder } from '../support/service';
 import { type Receiver, startReceiver } from '../webhooks/support/receivers';
 import { BuiltService } from './support/built-service';
 import { createKey } from './support/keys';
-import { median } from './support/median';
 
 const HEALTHY = 50;
 const HANGING = 50;
