@@ -9,7 +9,6 @@ import { Registry } from 'prom-client';
 import type { DataSource } from 'typeorm';
 import { planTable } from '../auth';
 import { requireTriggers } from './database-checks.repository';
-import { UserError } from '../config/user-error';
 import type { DatabaseConfig } from '../database/data-source';
 import { Sql } from '../database/sql';
 import { commonErrors } from '../api/errors/common.errors';
@@ -131,11 +130,7 @@ function nestLogger(logger: Logger): LoggerService {
     log: write('debug'),
     debug: write('debug'),
     verbose: write('trace'),
-    warn: (message, context) => {
-      // The serializer has one schema for each name; the next major version of @nestjs/swagger throws this.
-      if (format(message).startsWith('Duplicate DTO')) throw new UserError(format(message));
-      write('warn')(message, context);
-    },
+    warn: write('warn'),
     error: (message: unknown, ...details: unknown[]) =>
       logger.error({ err: message instanceof Error ? message : undefined, details }, format(message)),
   };

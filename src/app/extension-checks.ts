@@ -35,8 +35,8 @@ function* problemsOf(
 ): Generator<string> {
   // The header of a 403 has scopes (RFC 6749, 3.3).
   for (const each of [name, ...scopes])
-    if (!/^[a-z][\w:./*-]*$/.test(each))
-      yield `the name "${each}" of ${name} must begin with a-z, and have only ASCII letters, digits and _:./*-`;
+    if (!/^[a-z\d][\w:./*-]*$/.test(each))
+      yield `the name "${each}" of ${name} must begin with a-z or 0-9, and have only ASCII letters, digits and _:./*-`;
   for (const scope of scopes)
     if (!scope.startsWith(`${name}:`)) yield `the scope ${scope} of ${name} must begin with "${name}:"`;
   for (const { name: migration } of migrations)

@@ -242,7 +242,8 @@ async function applyMigrations(migrations: readonly SchemaMigration[], runner: Q
     for (const { name, timestamp, create, extension } of migrations) {
       const migration = new Migration(undefined, timestamp, name, new create());
       await executor.executeMigration(migration).catch((error: unknown) => {
-        if (extension === undefined || isDatabaseUnavailable(error)) throw error;
+        const isStatement = 'driverError' in Object(error) && !isDatabaseUnavailable(error);
+        if (extension === undefined || !isStatement) throw error;
         throw new UserError(`The migration ${name} fails, so correct it: ${String(error)}.`);
       });
     }

@@ -1,4 +1,13 @@
-import { applyDecorators, Controller, Get, Inject, Injectable, Module, type Type } from '@nestjs/common';
+import {
+  applyDecorators,
+  Controller,
+  Get,
+  Inject,
+  Injectable,
+  Logger,
+  Module,
+  type Type,
+} from '@nestjs/common';
 import { version } from '../../package.json';
 import { defineErrors, type Extension, Operation, parsers, RequireScope } from '../../src';
 import { createStore } from '../../src/app/store';
@@ -58,7 +67,7 @@ class NeedyModule {}
 
 const UNDECLARED =
   'declares no scope and is not public: add @Operation({ scope, … }), @RequireScope(…) or @Public() to its handler, which must be a method of a controller.';
-const FORM = 'must begin with a-z, and have only ASCII letters, digits and _:./*-';
+const FORM = 'must begin with a-z or 0-9, and have only ASCII letters, digits and _:./*-';
 const ONE = { name: 'one' };
 
 describe('the start fails with one sentence for', () => {
@@ -89,7 +98,7 @@ describe('the start fails with one sentence for', () => {
       holding(423, 'removal'),
     ],
     ['The error code internal_error has two definitions', { ...ONE, errors: errorOf('internal_error') }],
-    ['Two operations have the id getOne: rename one of them.', moduleWith(twice('one'), twice('other'))],
+    ['The operation id getOne has two addresses', moduleWith(twice('one'), twice('other'))],
     ['Duplicate DTO detected: "Pet"', { ...ONE, events: event('one.moved', 'pets:read', Pet) }],
   ])('%s', async (sentence, ...given) => {
     const extensions = given.filter((each) => typeof each === 'object');
@@ -99,6 +108,8 @@ describe('the start fails with one sentence for', () => {
       userMessage,
     );
     expect(message).toContain(sentence);
+    // The logger is that of the whole process.
+    Logger.warn('Duplicate DTO detected');
   });
 
   const given = (name: string, by: string, again = 'one') =>

@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http';
-import type { INestApplication } from '@nestjs/common';
+import { type INestApplication, Logger } from '@nestjs/common';
 import {
   getSchemaPath,
   type OpenAPIObject,
@@ -49,7 +49,7 @@ export class OpenApiDocument {
     planTable: string,
   ): OpenApiDocument {
     const basis = basisOf(config, tags, planTable);
-    const created = SwaggerModule.createDocument(app, basis, {
+    const created = createDocument(app, basis, {
       extraModels: Object.values(events).map(({ data }) => data),
       autoTagControllers: false,
     });
@@ -70,12 +70,12 @@ export class OpenApiDocument {
    * Lists the common codes, and those that the operations name in `rejects`.
    *
    * @param added the codes of extensions, which every operation can return unless `on` names some
-   * @throws UserError if a code has two definitions, or two operations have one id
+   * @throws UserError if a code has two definitions, or two addresses have one operation id
    */
   codes(added: Codes = []): Codes {
     const ids = this.operations.map(({ operationId }) => operationId);
     const repeated = ids.find((id, at) => findOperation(id) && ids.indexOf(id) !== at);
-    if (repeated) throw new UserError(`Two operations have the id ${repeated}: rename one of them.`);
+    if (repeated) throw new UserError(`The operation id ${repeated} has two addresses: make two handlers.`);
     const operations = ids.map(findOperation);
     const named = operations.flatMap((operation) => operation?.rejects ?? []);
     const modules = named.filter((code) => !commonCodes.includes(code));
@@ -181,6 +181,21 @@ export class OpenApiDocument {
       responses[500] ??= responses.default;
     }
     return shared;
+  }
+}
+
+function reject(warning: unknown): never {
+  throw new UserError(String(warning));
+}
+
+/** Throws what the next major version of @nestjs/swagger throws: the serializer has one schema for each name of a class. */
+function createDocument(...args: Parameters<typeof SwaggerModule.createDocument>): OpenAPIObject {
+  const warn = Object.getOwnPropertyDescriptor(Logger, 'warn') ?? {};
+  Object.defineProperty(Logger, 'warn', { ...warn, value: reject });
+  try {
+    return SwaggerModule.createDocument(...args);
+  } finally {
+    Object.defineProperty(Logger, 'warn', warn);
   }
 }
 
