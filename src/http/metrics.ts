@@ -88,7 +88,7 @@ export class Metrics {
   serve(
     fastify: FastifyInstance,
     ofExtensions: Registry,
-    { metricsHost: host, metricsPort: port = 0 }: Pick<Config, 'metricsHost' | 'metricsPort'>,
+    { metricsHost: host, metricsPort: port = 0, requestTimeoutMs: requestTimeout }: Config,
     workers?: { readonly metrics: (own: readonly object[]) => Promise<Registry> },
   ): void {
     fastify.addHook('onResponse', (request, reply, done) => {
@@ -111,16 +111,17 @@ export class Metrics {
     // It serves no request, so it does not see that Redis is back.
     const readOfPrimary = async () =>
       (await read()).filter(({ name }) => name !== `${PREFIX}rate_limit_shared`);
-    const server = createServer({ forceCloseConnections: true, rewriteUrl: rewriteTarget });
+    const server = createServer({ forceCloseConnections: true, rewriteUrl: rewriteTarget, requestTimeout });
     server.get('/metrics', async (_request, reply) => {
       const registry = workers ? await workers.metrics(await readOfPrimary()) : Registry.merge(registries);
       reply.type(registry.contentType);
       return registry.metrics();
     });
-    // The health checks, and the errors of the public listener.
-    server.setNotFoundHandler(({ raw }, reply) => {
+    // Before a body is read. The public listener checks the health.
+    server.addHook('onRequest', ({ is404, raw, url }, reply, done) => {
+      if (!is404) return done();
+      if (!/^\/(live|ready)z(\?|$)/.test(url)) return void sendError(reply, commonErrors.route_not_found());
       reply.hijack();
-      if (!/^\/(live|ready)z(\?|$)/.test(raw.url ?? '')) raw.url = '/unroutable';
       fastify.routing(raw, reply.raw);
     });
     server.setErrorHandler((error, _request, reply) => {

@@ -165,7 +165,9 @@ describe('the metrics port', () => {
     for (const path of ['/', '/metrics/', '/v1/pets', '/livez/', '/%ff'])
       expectError(await send(metricsUrl(app), 'GET', path, { isDocumented: false }), 404, 'route_not_found');
     expectError(await app.get('/metrics'), 404, 'route_not_found');
-    expectError(await send(metricsUrl(app), 'POST', '/livez'), 405, 'method_not_allowed');
+    const broken = { body: '{x', isDocumented: false };
+    expectError(await send(metricsUrl(app), 'POST', '/v1/pets', broken), 404, 'route_not_found');
+    expectError(await send(metricsUrl(app), 'POST', '/livez', broken), 405, 'method_not_allowed');
   });
 
   it('serves /livez and /readyz, with GET and HEAD', async () => {
