@@ -42,6 +42,6 @@ function toApiError(error: unknown): ApiError {
 /** A header that Node.js rejects, such as one with a line break from the input, would make this response fail, too. */
 function removeInvalidHeaders(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(reply.getHeaders()))
-    if (/[^!#-'*+.\d^-z|~-]/i.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(String(value)))
+    if (!/^[!#-'*+.\d^-z|~-]+$/i.test(name) || /[^\t\x20-\x7e\x80-\xff]/.test(String(value)))
       reply.removeHeader(name);
 }

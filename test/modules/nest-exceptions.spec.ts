@@ -134,6 +134,7 @@ describe('an exception thrown by a module', () => {
     ['/v1/lab/header?value=a\nb', 'ERR_INVALID_CHAR'],
     ['/v1/lab/header?value=🐈', 'ERR_INVALID_CHAR'],
     ['/v1/lab/header?a value=b', 'ERR_INVALID_HTTP_TOKEN'],
+    ['/v1/lab/header?=b', 'ERR_INVALID_HTTP_TOKEN'],
   ])('%s gets 500 internal_error with the fixed message, and a log line', async (path, logged) => {
     const before = failures().length;
     const response = await app.get(encodeURI(path));
