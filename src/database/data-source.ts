@@ -126,9 +126,14 @@ class Peers {
   readonly connections = new Set<BoundedClient>();
   private renewedAt = -Infinity;
 
-  /** Replaces those that were opened to a read-only server, such as an old primary, when one leads to the new primary. */
-  add(client: BoundedClient): void {
+  /**
+   * Replaces those that were opened to a read-only server, such as an old primary, when one leads to the new primary.
+   *
+   * @param askedAt when the server told whether it is read-only: before a renewal it may have changed since
+   */
+  add(client: BoundedClient, askedAt: number): void {
     this.connections.add(client);
+    if (askedAt < this.renewedAt) client.replace(true);
     const readOnly = [...this.connections].filter((each) => each.isReadOnly);
     if (readOnly.length === this.connections.size) return;
     for (const each of readOnly) each.replace(each === client);
@@ -234,11 +239,12 @@ export class BoundedClient extends Client {
     try {
       if (this.failure !== undefined) throw this.failure;
       await super.connect();
+      const askedAt = performance.now();
       const { rows } = await super.query<{ isReadOnly: boolean }>(SET_SESSION).catch((error: unknown) => {
         throw String(error).includes('session_replication_role') ? unfired([null]) : error;
       });
       this.isReadOnly = rows[0]?.isReadOnly === true;
-      this.peers.add(this);
+      this.peers.add(this, askedAt);
       return this;
     } catch (error) {
       void this.end();

@@ -1,6 +1,8 @@
 import { Controller, Get, Module } from '@nestjs/common';
 import { Sql } from '../../src';
 import { Operation } from '../../src/api/operation/operation.decorator';
+import { CONFIG, type Config } from '../../src/config/config';
+import { BoundedClient, dataSourceOptions } from '../../src/database/data-source';
 import { startApp, type TestApp } from '../support/app';
 import { expectError } from '../support/expect-error';
 import { aNewPet } from '../support/factories';
@@ -62,6 +64,20 @@ describe('sessions of the database', () => {
       'SELECT FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
     );
     expect(sessions).toHaveLength(3);
+  });
+
+  it('that were asked before a renewal whether they are read-only, and are opened after it, are used once', async () => {
+    app = await startApp();
+    const { extra } = dataSourceOptions({ ...app.nest.get<Config>(CONFIG), databaseUrl: app.database.url });
+    const [failing, late] = [new BoundedClient(extra), new BoundedClient(extra)];
+    await failing.connect();
+    await failing.query('SET default_transaction_read_only = on');
+    await expect(failing.query('DELETE FROM pets')).rejects.toThrow('read-only');
+    const clock = jest.spyOn(performance, 'now').mockReturnValue(0);
+    await late.connect();
+    clock.mockRestore();
+    await late.query('SELECT 1');
+    await expect(late.query('SELECT 1')).rejects.toThrow('not queryable');
   });
 
   it('have no prepared statements if DATABASE_PREPARED_STATEMENTS is false', async () => {
