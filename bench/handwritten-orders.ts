@@ -12,14 +12,7 @@ const TEXT = { type: 'string' };
 const TIME = { type: 'string', format: 'date-time', nullable: true };
 const ORDER = {
   type: 'object',
-  properties: {
-    id: INTEGER,
-    petId: INTEGER,
-    status: TEXT,
-    placedAt: TIME,
-    updatedAt: TIME,
-    expiresAt: TIME,
-  },
+  properties: { id: INTEGER, petId: INTEGER, status: TEXT, placedAt: TIME, updatedAt: TIME, expiresAt: TIME },
 };
 const COLUMNS =
   'id, pet_id AS "petId", status, placed_at AS "placedAt", updated_at AS "updatedAt", expires_at AS "expiresAt"';

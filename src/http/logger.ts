@@ -25,12 +25,7 @@ export function createLogger(
   stream: DestinationStream & { readonly droppedLines?: number },
 ): Logger {
   const logger = pino(
-    {
-      level: logLevel,
-      base: null,
-      serializers: { err: describe },
-      hooks: { streamWrite: maskKeys },
-    },
+    { level: logLevel, base: null, serializers: { err: describe }, hooks: { streamWrite: maskKeys } },
     stream,
   );
   return Object.assign(logger, { droppedLines: () => stream.droppedLines ?? 0 });

@@ -1,11 +1,7 @@
 import { defineErrors } from '../api/errors/api-error';
 
 export const petErrors = defineErrors({
-  pet_not_found: {
-    status: 404,
-    when: 'no animal has this id',
-    message: 'There is no animal with this id.',
-  },
+  pet_not_found: { status: 404, when: 'no animal has this id', message: 'There is no animal with this id.' },
   pet_not_available: {
     status: 409,
     when: 'the animal is reserved or sold',

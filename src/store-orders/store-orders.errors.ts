@@ -13,8 +13,5 @@ export const orderErrors = defineErrors({
     message:
       'Your account has as many open orders as it may have: cancel some, or wait until they are delivered or expire.',
   },
-  invalid_transition: {
-    status: 409,
-    when: 'the order cannot change from its current status to this status',
-  },
+  invalid_transition: { status: 409, when: 'the order cannot change from its current status to this status' },
 });

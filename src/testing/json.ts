@@ -6,6 +6,9 @@ export { isObject, valueAt };
 /** Parses JSON; an integer that a number cannot hold is a bigint. Undefined for any other text, or a repeated name. */
 export function jsonIn(text: string): unknown {
   try {
+    const value: unknown = JSON.parse(text);
+    // If no digit is lost and no name is repeated, the fast parser is exact.
+    if (JSON.stringify(value) === text) return value;
     return parse(text, undefined, (digits) =>
       isInteger(digits) && !isSafeNumber(digits) ? BigInt(digits) : Number(digits),
     );

@@ -228,11 +228,6 @@ export class WebhookTest {
   @Flag({ description: 'True if the receiver accepted it with a 2xx.', example: true })
   readonly delivered!: boolean;
 
-  @Text({
-    max: 255,
-    nullable: true,
-    description: 'Why it was not delivered; null if it was.',
-    example: null,
-  })
+  @Text({ max: 255, nullable: true, description: 'Why it was not delivered; null if it was.', example: null })
   readonly error!: string | null;
 }

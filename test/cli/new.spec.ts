@@ -18,13 +18,7 @@ function mistakesOf(folder: string): string[] {
   const others = join(folder, 'others.d.ts');
   writeFileSync(others, "declare module '*';");
   const typeRoots = [join(ROOT, 'node_modules', '@types')];
-  const given = {
-    ...options,
-    rootDir: '/',
-    noEmit: true,
-    noImplicitAny: false,
-    typeRoots,
-  };
+  const given = { ...options, rootDir: '/', noEmit: true, noImplicitAny: false, typeRoots };
   const program = ts.createProgram([...fileNames, others], given);
   return fileNames
     .flatMap((file) => ts.getPreEmitDiagnostics(program, program.getSourceFile(file)))

@@ -189,8 +189,6 @@ describe('the rights of other roles', () => {
     await stop();
     const found = log.filter((line) => line.includes('besides the owner'));
     const named = found.map((line) => [JSON.parse(line).level, line.match(/\w+(?= \()/g)]);
-    expect(Object.fromEntries(named)).toEqual({
-      50: ['PUBLIC', ...Object.keys(CHANGING)],
-    });
+    expect(Object.fromEntries(named)).toEqual({ 50: ['PUBLIC', ...Object.keys(CHANGING)] });
   });
 });

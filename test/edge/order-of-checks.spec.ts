@@ -72,11 +72,7 @@ describe('the order of checks', () => {
   const options = new Map<string, RequestOptions>();
   beforeAll(async () => {
     const trustProxy = ['127.0.0.1'];
-    app = await startApp({
-      trustProxy,
-      rateLimitBanAfter: 2,
-      rateLimitAnonymousPerMinute: ADDRESS_LIMIT,
-    });
+    app = await startApp({ trustProxy, rateLimitBanAfter: 2, rateLimitAnonymousPerMinute: ADDRESS_LIMIT });
     const choice = { plan: 'enterprise', perMinute: 1, perDay: 1_000_000 } as const;
     const [usedUp, banned] = [await app.createKey({ choice }), await app.createKey({ choice })];
     const ofAddress = (address: string, key?: string) => ({ key, headers: { 'x-forwarded-for': address } });

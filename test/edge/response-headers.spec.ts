@@ -62,10 +62,7 @@ describe('the headers of a response', () => {
       const [control, type, hasTag] = kind;
       const request = (verb: string, headers = {}) => app.send(verb, path, { key, headers, ...options });
       const expectHeaders = ({ headers }: HttpResponse) => {
-        expect(headers).toMatchObject({
-          'x-request-id': NEW_ID,
-          'x-content-type-options': 'nosniff',
-        });
+        expect(headers).toMatchObject({ 'x-request-id': NEW_ID, 'x-content-type-options': 'nosniff' });
         expect([
           headers['cache-control'],
           headers['content-type'],

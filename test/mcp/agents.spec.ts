@@ -70,11 +70,7 @@ class KennelsController {
 class KennelsModule {}
 
 /** A team's extension with one operation. */
-const kennels: Extension = {
-  name: 'kennels',
-  scopes: Object.values(kennelScopes),
-  modules: [KennelsModule],
-};
+const kennels: Extension = { name: 'kennels', scopes: Object.values(kennelScopes), modules: [KennelsModule] };
 
 /** For all tests; test/support/app closes it. */
 let app: TestApp;

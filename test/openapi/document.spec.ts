@@ -37,10 +37,7 @@ describe('the OpenAPI document', () => {
       type: expect.stringMatching(/^application\/json/),
     });
     expect(document.openapi).toMatch(/^3\.0\./);
-    expect(document.info).toMatchObject({
-      title: 'Animal Store',
-      version: '1.0.0',
-    });
+    expect(document.info).toMatchObject({ title: 'Animal Store', version: '1.0.0' });
     expect(document.servers).toEqual([
       { url: 'https://api.example.com/v1', description: 'Production', 'x-internal': false },
       { url: 'https://staging.example.com/v1', description: 'Staging', 'x-internal': false },

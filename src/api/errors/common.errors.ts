@@ -18,14 +18,8 @@ const defaultErrors = defineErrors({
     when: 'the request did not arrive in time',
     message: 'The request did not arrive in time: send it again.',
   },
-  payload_too_large: {
-    status: 413,
-    when: 'the body is too large',
-  },
-  uri_too_long: {
-    status: 414,
-    when: 'the URL is longer than 8,192 bytes',
-  },
+  payload_too_large: { status: 413, when: 'the body is too large' },
+  uri_too_long: { status: 414, when: 'the URL is longer than 8,192 bytes' },
   unsupported_media_type: {
     status: 415,
     when: 'the body is not `application/json`, or has a `Content-Encoding`',

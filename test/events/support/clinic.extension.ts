@@ -79,11 +79,7 @@ class ClinicController {
     @Body() { petId: id, weight, remark }: NewWeighing,
     @Idempotent() once: Once,
   ) {
-    const row = {
-      id,
-      weight,
-      ...(remark !== undefined && { remark }),
-    };
+    const row = { id, weight, ...(remark !== undefined && { remark }) };
     const work: Parameters<typeof once>[0] = (outer) =>
       this.sql.transaction(async (transaction) => {
         await this.pets.lock(id, transaction);

@@ -81,10 +81,7 @@ export function itemsExtension(name: string, mistakes: readonly string[] = []): 
     }
 
     @Post()
-    @store.Operation({
-      ...facts('create', scopes.write),
-      returns: [201, Item, 'The created item.'],
-    })
+    @store.Operation({ ...facts('create', scopes.write), returns: [201, Item, 'The created item.'] })
     @(has('a response is not kept')
       ? ApiHeader({ name: 'Idempotency-Key', required: false })
       : () => undefined)
@@ -111,10 +108,7 @@ export function itemsExtension(name: string, mistakes: readonly string[] = []): 
     }
 
     @Patch(':itemId')
-    @store.Operation({
-      ...facts('update', scopes.write),
-      returns: [200, Item, 'The changed item.'],
-    })
+    @store.Operation({ ...facts('update', scopes.write), returns: [200, Item, 'The changed item.'] })
     update(
       @ItemId() id: bigint,
       @Body() body: Change,
