@@ -32,8 +32,8 @@ function markdownParser() {
     renderer: {
       heading({ tokens, depth, text }) {
         // The anchors of GitHub.
-        const words = text.toLowerCase().match(/[\p{L}\p{N}_ -]/gu) ?? [];
-        const id = words.join('').replaceAll(' ', '-');
+        const kept = text.toLowerCase().match(/[\p{L}\p{N}_ -]/gu) ?? [];
+        const id = kept.join('').replaceAll(' ', '-');
         return `<h${depth} id="${id}">${this.parser.parseInline(tokens)}</h${depth}>\n`;
       },
     },
