@@ -159,18 +159,23 @@ describeWithPair('after a failover behind one endpoint', () => {
     await until(async () => (await query(standby.url, waits)).length > 0);
     await query(standby.url, 'ALTER SYSTEM SET default_transaction_read_only = on');
     await query(standby.url, 'SELECT pg_reload_conf()');
-    // For less than a second the endpoint still leads there, so that connections are opened to it again.
-    jest.spyOn(performance, 'now').mockReturnValue(now() + aheadMs + 1_000);
-    const post = async () => app.post('/v1/pets', aNewPet(), { key });
-    await until(async () => (await post()).status === 503);
-    await Promise.all(Array.from({ length: 30 }, () => app.get('/v1/webhooks', { key })));
-    proxy.leadTo(primary.url);
-    await until(async () => (await post()).status === 201);
-    await expectAll();
+    expect(proxy.count).toBeGreaterThan(3);
+    await expectMove(primary.url);
     await lock.end();
     await busy;
     // The pool uses the connection that became idle last.
-    expect((await post()).status).toBe(201);
+    const post = async () => (await app.post('/v1/pets', aNewPet(), { key })).status;
+    expect(await post()).toBe(201);
+
+    // All connections are renewed while the endpoint still leads to the old primary, and within a second to the new one.
+    proxy.leadTo(standby.url);
+    await emptyPool(app, () => proxy.end());
+    jest.spyOn(performance, 'now').mockReturnValue(now() + aheadMs + 1_000);
+    await until(async () => (await post()) === 503);
+    await Promise.all(Array.from({ length: 30 }, () => app.get('/v1/webhooks', { key })));
+    proxy.leadTo(primary.url);
+    await until(async () => (await post()) === 201);
+    await expectAll();
     const others = `SELECT FROM pg_stat_activity WHERE backend_type = 'client backend' AND pid <> pg_backend_pid()`;
     // Otherwise they would end after 30 s without a request.
     await until(async () => (await query(standby.url, others)).length === 0, 20_000);
