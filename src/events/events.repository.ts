@@ -92,8 +92,8 @@ const wanted = (types: string, columns: string[], values: string[], condition = 
 /**
  * Each type is a range of an index, so a page costs the same at any depth. A running transaction may write events from
  * `end` on. After a crash PostgreSQL numbers transactions without a commit again, so a reader continues from an event,
- * never from `end`. Parameters: the id before the events, their number, the types without an account, the types of an
- * account's orders, and this account.
+ * never from `end`. A cursor may name the last int64, which none follows. Parameters: the id before the events, their
+ * number, the types without an account, the types of an account's orders, and this account.
  */
 export const READ: Statement = {
   isPipelined: true,

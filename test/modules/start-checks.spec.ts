@@ -1,13 +1,5 @@
-import {
-  applyDecorators,
-  Controller,
-  Get,
-  Inject,
-  Injectable,
-  Logger,
-  Module,
-  type Type,
-} from '@nestjs/common';
+import { applyDecorators, Controller, Get, Inject, Injectable } from '@nestjs/common';
+import { Logger, Module, type Type } from '@nestjs/common';
 import { version } from '../../package.json';
 import { defineErrors, type Extension, Operation, parsers, RequireScope } from '../../src';
 import { createStore } from '../../src/app/store';
@@ -58,6 +50,7 @@ function holding(status: number, forbids: PetHold['forbids']): Type {
   return QuarantineModule;
 }
 
+/** Its name is that of a class of the store. */
 @Injectable()
 class Pet {
   constructor(@Inject('TOKEN') readonly token: string) {}

@@ -78,7 +78,7 @@ type Modules = readonly (Type | DynamicModule)[];
 
 /** A part of the store: its modules, and the facts about them that the rest of the service needs. */
 export interface Extension {
-  /** Of ASCII letters, digits and `_:./*-`, usually in lower case. Its scopes begin with `${name}:`. */
+  /** Begins with a-z or 0-9, then ASCII letters, digits and `_:./*-`. Its scopes begin with `${name}:`. */
   readonly name: string;
   /** Or a function of the values of all settings, for modules that a setting switches off. */
   readonly modules?: Modules | ((config: Config & Readonly<Record<string, unknown>>) => Modules);
